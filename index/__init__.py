@@ -1,0 +1,1 @@
+"""The matching library: engines, segments and their life cycle."""

@@ -1,0 +1,1 @@
+"""The block engine: matches 64 events a machine word."""

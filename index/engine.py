@@ -1,0 +1,88 @@
+"""The contract every engine keeps: build arrays from subscriptions, open them, match a block of events.
+
+An engine is two functions and a name. ``build`` turns subscriptions into flat arrays (the *parts* of a segment); ``open``
+wraps such arrays, usually read-only memory maps of a segment file, into a `Matcher`. Parts hold no Python objects, so a
+segment is self-contained, can be shared by every process of a host through the page cache, and runs no code when loaded.
+
+Laws, held by `tests/contract` for every engine:
+
+* matches and scores equal the oracle's for every block size, order of events and split into segments;
+* with ``top``, each event's matches are the first ``top`` of all its matches in (score falling, ordinal rising) order;
+* a dead ordinal never appears and never displaces another match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from index.event_block import EventBlock
+from schemas.records import Subscription
+
+Parts = Mapping[str, npt.NDArray[np.generic]]
+"""Named flat arrays of a segment, as an engine builds and opens them."""
+
+
+class Matches(NamedTuple):
+    """Matches of a block, ordered by event, then score falling, then ordinal rising.
+
+    Attributes
+    ----------
+    event
+        int32, row of the event in its block.
+    subscription
+        int32, ordinal of the subscription in its segment; ordinals follow the ids in code-point order.
+    score
+        int64, in units of 1 / SCORE_SCALE.
+    """
+
+    event: npt.NDArray[np.int32]
+    subscription: npt.NDArray[np.int32]
+    score: npt.NDArray[np.int64]
+
+
+class Matcher(Protocol):
+    """A segment's arrays, ready to match. One matcher is used by one thread at a time."""
+
+    @property
+    def count(self) -> int:
+        """The number of subscriptions, dead ones included."""
+
+    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
+        """Match every event of the block.
+
+        Parameters
+        ----------
+        block
+            Any number of events; ``block.top[e]`` bounds the matches of event ``e`` (0: all of them).
+        dead
+            Ordinals that must not match, ascending and distinct; None means none.
+        """
+
+
+class Engine(Protocol):
+    """How subscriptions become parts and parts become a matcher."""
+
+    @property
+    def name(self) -> str:
+        """The name by which settings and segment files call the engine."""
+
+    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
+        """Build a segment's arrays.
+
+        Parameters
+        ----------
+        subscriptions
+            Checked subscriptions, distinct ids, ascending in code-point order; ordinal i is the i-th of them.
+
+        Raises
+        ------
+        schemas.errors.Refused
+            The engine cannot express a subscription; the message names an engine that can.
+        """
+
+    def open(self, parts: Parts) -> Matcher:
+        """Wrap the arrays that ``build`` made; nothing is copied."""

@@ -1,0 +1,1 @@
+"""The vocabulary: expression trees, events, subscriptions, notifications, and how they travel."""

@@ -1,0 +1,1 @@
+"""The application: the Spark job, Kafka and the command line."""
