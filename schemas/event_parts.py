@@ -1,0 +1,48 @@
+"""What an event says beside its attributes, checked: weights, how many matches it wants, its time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.errors import Refused
+from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT
+
+TOP_LIMIT = 2**31 - 1
+"""The highest ``top``: event blocks hold it in 32 bits."""
+
+
+def event_weight(weight: Any, path: str) -> float:
+    """Return an event's weight as a float, or refuse it."""
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise Refused("event.weights", f"a weight is a number, not {weight!r:.60}", path)
+    if not abs(weight) <= WEIGHT_LIMIT:  # true for NaN too
+        raise Refused(
+            "event.weights",
+            f"the weight {weight:g} is not allowed; weights go from {-WEIGHT_LIMIT:,.0f} to {WEIGHT_LIMIT:,.0f}",
+            path,
+        )
+    return float(weight)
+
+
+def event_top(top: Any, path: str) -> int | None:
+    """Return how many matches an event wants, None when it leaves that to the job."""
+    if top is None:
+        return None
+    if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= TOP_LIMIT:
+        raise Refused(
+            "event.top",
+            f"top is {top!r:.60}, but must be an integer from 1 to {TOP_LIMIT:,}; leave it out for the job's setting",
+            path,
+        )
+    return top
+
+
+def event_time(time: int | None) -> int | None:
+    """Return an event time in microseconds; one that 64 bits can't hold (a producer's wrong unit) is refused."""
+    if time is not None and not INT64_MIN < time <= INT64_MAX:
+        raise Refused(
+            "event.time",
+            f"the record's timestamp is {time:,} microseconds after 1970, more than 64 bits hold; the producer must "
+            "give milliseconds",
+        )
+    return time

@@ -1,0 +1,106 @@
+"""The JSON form of events and subscriptions, as the public contract has it; events are in `schemas.json_event`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from schemas.errors import Refused
+from schemas.expression import Expression
+from schemas.json_event import decode_event, encode_event
+from schemas.json_syntax import parse, refusal
+from schemas.limits import DEFAULT_LIMITS, Limits
+from schemas.records import Subscription
+from schemas.wire_refusal import members_refusal
+from schemas.wire_subscription import Members, as_time, to_subscription
+
+__all__ = ["decode_event", "decode_id", "decode_subscription", "encode_event", "encode_subscription"]
+
+
+class _Subscription(Members, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    expression: Expression | None = None
+
+
+_decoder = msgspec.json.Decoder(_Subscription)
+_encoder = msgspec.json.Encoder()
+
+
+def decode_id(key: bytes | None, limits: Limits = DEFAULT_LIMITS) -> str:
+    """Return a subscription's id: its record's key as text.
+
+    Raises
+    ------
+    Refused
+        ``key.null``, ``key.empty``, ``key.utf8`` or ``key.too_long``.
+    """
+    if key is None:
+        raise Refused("key.null", "the record has no key; the key is the subscription's id, so give one")
+    if not key:
+        raise Refused("key.empty", "the record's key is empty; the key is the subscription's id, so give one")
+    if len(key) > limits.key_bytes:
+        raise Refused(
+            "key.too_long",
+            f"the record's key has {len(key):,} bytes; at most {limits.key_bytes:,} are allowed "
+            "(setting limits.key_bytes)",
+        )
+    try:
+        return key.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(
+            "key.utf8", f"the record's key is not UTF-8 ({error.reason} at byte {error.start}); encode the id as UTF-8"
+        ) from None
+
+
+def decode_subscription(id: str, value: bytes, limits: Limits = DEFAULT_LIMITS) -> Subscription:
+    """Return the subscription that a JSON object stands for, checked.
+
+    Of two members with one name in one object the last one counts, as in most JSON readers; two operators in one node
+    are refused. A member that is null counts as left out.
+
+    Parameters
+    ----------
+    id
+        The record's key, from `decode_id`.
+    value
+        The record's value.
+    limits
+        What the subscription may hold.
+
+    Raises
+    ------
+    Refused
+        With a code of `schemas.json_syntax`, `schemas.wire_refusal`, `schemas.wire_subscription`, `schemas.check` or
+        the filter text, or ``subscription.record_too_large``.
+    """
+    check_size(value, limits)
+    try:
+        members = _decoder.decode(value)
+    except msgspec.ValidationError as error:
+        raise members_refusal(error, parse(value, "subscription")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refusal(error, value, "subscription") from None
+    return to_subscription(id, members, members.expression, limits)
+
+
+def check_size(value: bytes, limits: Limits) -> None:
+    """Refuse a subscription whose record is larger than the limit."""
+    if len(value) > limits.record_bytes:
+        raise Refused(
+            "subscription.record_too_large",
+            f"the subscription has {len(value):,} bytes; at most {limits.record_bytes:,} are allowed "
+            "(setting limits.record_bytes)",
+        )
+
+
+def encode_subscription(subscription: Subscription) -> bytes:
+    """Return a subscription's record value, with its tree as ``expression``; `decode_subscription` gives it back."""
+    return _encoder.encode(
+        _Subscription(
+            expression=subscription.expression,
+            priority=subscription.priority or None,
+            mode=None if subscription.mode == "all" else subscription.mode,
+            threshold=subscription.threshold,
+            not_before=as_time(subscription.not_before),
+            not_after=as_time(subscription.not_after),
+            labels=subscription.labels or None,
+        )
+    )

@@ -1,0 +1,66 @@
+"""JSON text to plain Python values, every failure a refusal that says where."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from schemas.errors import Refused
+
+Kind = Literal["event", "subscription"]
+"""Which record the text is; refusal codes begin with it."""
+
+_decode = msgspec.json.Decoder().decode
+_BYTE = re.compile(r" ?\(byte (\d+)\)$")
+
+
+def parse(value: bytes, kind: Kind) -> Any:
+    """Return the value that a JSON text stands for. Of members with one name in one object, the last one counts.
+
+    Raises
+    ------
+    Refused
+        As `refusal` says.
+    """
+    try:
+        return _decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refusal(error, value, kind) from None
+
+
+def refusal(error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, value: bytes, kind: Kind) -> Refused:
+    """Return the refusal for what the JSON decoder raised over a text.
+
+    Codes: ``<kind>.empty``, ``<kind>.utf8``, ``<kind>.json``, ``value.number_range``, and ``event.too_deep`` or
+    ``expression.too_deep``.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        place = _first_bad_byte(value)
+        return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8: {error.reason}; encode it as UTF-8", place)
+    if isinstance(error, RecursionError):
+        code = "event.too_deep" if kind == "event" else "expression.too_deep"
+        return Refused(code, f"the {kind} is nested far too deep; flatten it")
+    if isinstance(error, msgspec.ValidationError):  # without a schema, only a number out of range
+        return Refused(
+            "value.number_range",
+            "a number is beyond the range of a double, which ends at 1.8e308; write it as a string",
+        )
+    if not value.strip():
+        return Refused(f"{kind}.empty", f"the {kind} is empty; a JSON object was wanted")
+    text = str(error)
+    found = _BYTE.search(text)
+    if found is None:
+        return Refused(f"{kind}.json", f"the {kind} ends in the middle of its JSON", f"byte {len(value)}")
+    reason = text[: found.start()].removeprefix("JSON is malformed: ")
+    return Refused(f"{kind}.json", f"the {kind} is not JSON: {reason}", f"byte {found[1]}")
+
+
+def _first_bad_byte(value: bytes) -> str:
+    """Return the place of the first byte that is not UTF-8; the decoder counts from the start of its string."""
+    try:
+        value.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {error.start}"
+    return ""

@@ -1,0 +1,68 @@
+"""What a record may hold: the limits of the settings, and the refusals that every codec shares."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from schemas.errors import Refused
+from schemas.values import INT64_MAX, INT64_MIN
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a record may hold; what goes beyond is refused with the limit's name in the message."""
+
+    record_bytes: Annotated[
+        Annotated[int, Meta(ge=1)], Meta(description="Bytes of the value of an event or a subscription.")
+    ] = 2**20
+    key_bytes: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Bytes of a subscription's id.")] = 4096
+    depth: Annotated[
+        Annotated[int, Meta(ge=1, le=300)],
+        Meta(description="Levels of an expression tree, and of objects and arrays inside an event."),
+    ] = 200
+    leaves: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Predicates of an expression.")] = 10_000
+    list_length: Annotated[
+        Annotated[int, Meta(ge=1)], Meta(description="Values in one list of an expression, or of one event attribute.")
+    ] = 20_000
+    attribute_length: Annotated[
+        Annotated[int, Meta(ge=1)], Meta(description="Characters of an attribute name, dots included.")
+    ] = 256
+    label_bytes: Annotated[
+        Annotated[int, Meta(ge=0)],
+        Meta(description="UTF-8 bytes of a subscription's labels, names and values; every notification repeats them."),
+    ] = 16_384
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def name_too_long(name: str, limits: Limits, path: str) -> Refused:
+    """Return the refusal of an attribute name longer than the limit."""
+    return Refused(
+        "attribute.too_long",
+        f"an attribute name has {len(name):,} characters, it begins with {name[:40]!r}; at most "
+        f"{limits.attribute_length} are allowed (setting limits.attribute_length)",
+        path,
+    )
+
+
+def reserved_name(name: str, path: str) -> Refused:
+    """Return the refusal of an attribute name that engines keep for themselves."""
+    return Refused(
+        "attribute.name",
+        f"the attribute name {name[:40]!r} begins with the character U+0000, which is reserved; rename the attribute",
+        path,
+    )
+
+
+def integer_range(value: int, path: str) -> Refused:
+    """Return the refusal of an integer that 64 bits can't hold."""
+    shown = str(value) if value.bit_length() < 256 else f"one of {value.bit_length():,} bits"
+    return Refused(
+        "value.integer_range",
+        f"the integer {shown} does not fit into 64 bits; integers go from {INT64_MIN} to {INT64_MAX}, so write it as "
+        "a string or as a float",
+        path,
+    )

@@ -1,0 +1,137 @@
+"""Why a subscription does not have the form of the public contract: the first thing wrong, as a code, sentence, path.
+
+The typed decoder is quick but only says what it wanted. When it fails, the plain record is walked here to find out
+what a person would call the mistake: an operator that is unknown or not supported yet, a misspelt member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, get_args
+
+import msgspec
+
+from schemas.errors import Refused
+from schemas.expression import LATER_OPERATORS, Expression
+from schemas.wire_subscription import Members
+
+MEMBERS = (*Members.__struct_fields__, "expression")
+"""The members of a subscription."""
+
+NODE_MEMBERS: dict[str, tuple[str, ...]] = {
+    node.__struct_config__.tag: node.__struct_fields__ for node in get_args(Expression)
+}
+"""The operators of this version and the members of each, ``op`` aside."""
+
+_PLACE = re.compile(r" - at `(.*)`$")
+
+
+def members_refusal(error: msgspec.ValidationError, record: Any) -> Refused:
+    """Return why a plain record is no subscription.
+
+    Parameters
+    ----------
+    error
+        What the typed decoder said about the record.
+    record
+        The same record as plain Python values.
+    """
+    if not isinstance(record, dict):
+        return Refused("subscription.type", f"a subscription is an object; {str(error).lower()}", "$")
+    for name in record:
+        if name not in MEMBERS:
+            return _unknown_member(name, "a subscription", MEMBERS, f"$.{name:.40}")
+    return expression_refusal(error, record.get("expression"), "$.expression", "$")
+
+
+def expression_refusal(error: msgspec.ValidationError, tree: Any, path: str, root: str) -> Refused:
+    """Return why a plain tree is no expression, or, when the tree is in order, what else the typed decoder found.
+
+    Parameters
+    ----------
+    error
+        What the typed decoder said.
+    tree
+        The tree as plain Python values.
+    path
+        The tree's path in the record.
+    root
+        The path in the record of what the typed decoder calls ``$``.
+    """
+    return next(_mistakes(tree, path), None) or _type_refusal(error, root)
+
+
+def _mistakes(tree: Any, path: str) -> Iterator[Refused]:
+    """Yield what is wrong with the nodes' operators and members, as written; wrong types are the typed decoder's."""
+    stack: list[tuple[Any, str]] = [(tree, path)]
+    while stack:
+        node, place = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        operator = node.get("op")
+        if isinstance(operator, str):
+            yield from _operator_mistakes(operator, node, place)
+        args = node.get("args")
+        if isinstance(args, list):
+            stack.extend((args[i], f"{place}.args[{i}]") for i in range(len(args) - 1, -1, -1))
+        stack.append((node.get("arg"), f"{place}.arg"))
+
+
+def _operator_mistakes(operator: str, node: dict[str, Any], place: str) -> Iterator[Refused]:
+    if operator in LATER_OPERATORS:
+        yield Refused(
+            "operator.unsupported",
+            f"the operator {operator} is not supported by this version, which has {', '.join(NODE_MEMBERS)}",
+            f"{place}.op",
+        )
+    elif operator not in NODE_MEMBERS:
+        yield Refused(
+            "operator.unknown",
+            f"there is no operator {operator!r:.40}; {_nearest(operator, NODE_MEMBERS)}",
+            f"{place}.op",
+        )
+    elif operator == "range" and "type" in node:
+        yield Refused(
+            "operator.unsupported",
+            "a range with a type is not supported by this version; compare numbers or strings, without type",
+            f"{place}.type",
+        )
+    elif isinstance(node.get("attribute"), dict):
+        yield Refused(
+            "operator.unsupported",
+            "derived values are not supported by this version; give the name of an attribute",
+            f"{place}.attribute",
+        )
+    else:
+        known = ("op", *NODE_MEMBERS[operator])
+        unknown = (name for name in node if name not in known)
+        yield from (_unknown_member(name, f"{operator!r}", known, f"{place}.{name:.40}") for name in unknown)
+
+
+def _unknown_member(name: str, owner: str, known: Iterable[str], path: str) -> Refused:
+    return Refused("subscription.unknown_member", f"{owner} has no member {name!r:.40}; {_nearest(name, known)}", path)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the nearest of the known names, or with all of them when none is near."""
+    names = list(known)
+    near = get_close_matches(name.lower(), names, 1)
+    return f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+
+
+def _type_refusal(error: msgspec.ValidationError, root: str) -> Refused:
+    text = str(error)
+    found = _PLACE.search(text)
+    path = root if found is None else root + found[1].removeprefix("$")
+    message = text if found is None else text[: found.start()]
+    if message.startswith("Object missing required field"):
+        return Refused("subscription.missing_member", f"{message[:1].lower()}{message[1:]}; add it", path)
+    if "out of range" in message:
+        return Refused("value.number_range", "a number is beyond the range of a double, which ends at 1.8e308", path)
+    if "datetime" in message:
+        return Refused(
+            "subscription.type", "this is no RFC 3339 time with a zone; write it like 2026-05-01T08:00:00Z", path
+        )
+    return Refused("subscription.type", f"wrong type or form: {message[:1].lower()}{message[1:]}", path)

@@ -1,0 +1,124 @@
+"""A subscription's members as they travel, in JSON or Avro, and the way from there to a checked `Subscription`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from schemas.check import check_subscription
+from schemas.errors import Refused
+from schemas.expression import Expression
+from schemas.limits import Limits
+from schemas.records import Subscription
+
+AwareTime = Annotated[datetime, msgspec.Meta(tz=True)]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Members(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The members but ``expression``; null is the same as left out."""
+
+    filter: str | None = None
+    priority: float | None = None
+    mode: str | None = None
+    threshold: float | None = None
+    not_before: AwareTime | None = None
+    not_after: AwareTime | None = None
+    labels: dict[str, str] | None = None
+
+
+def to_subscription(id_: str, members: Members, expression: Expression | None, limits: Limits) -> Subscription:
+    """Return the subscription, with everything in it checked.
+
+    Parameters
+    ----------
+    id_
+        The record key as text.
+    members
+        What the record says.
+    expression
+        Its tree, None when it has a filter text instead.
+    limits
+        What it may hold.
+
+    Raises
+    ------
+    Refused
+        ``subscription.filter_or_expression``, ``threshold.range``, ``threshold.without_mode``, ``mode.unsupported``,
+        ``validity.range``, a code of the filter text, or one of `schemas.check`.
+    """
+    _check_mode(members)
+    path = "$.expression"
+    if (members.filter is None) == (expression is None):
+        raise Refused(
+            "subscription.filter_or_expression",
+            f"the subscription has {'neither' if expression is None else 'both a'} filter "
+            f"{'nor' if expression is None else 'and an'} expression; give exactly one of the two",
+            "$",
+        )
+    if members.filter is not None:
+        path = "$.filter"
+        expression = _parse(members.filter)
+    assert expression is not None
+    subscription = Subscription(
+        id=id_,
+        expression=expression,
+        priority=members.priority or 0.0,
+        not_before=_microseconds(members.not_before, "$.not_before"),
+        not_after=_microseconds(members.not_after, "$.not_after"),
+        labels=members.labels or {},
+    )
+    check_subscription(subscription, limits, path)
+    return subscription
+
+
+def as_time(microseconds: int | None) -> datetime | None:
+    """Return a validity bound as the codecs write it."""
+    return None if microseconds is None else EPOCH + microseconds * MICROSECOND
+
+
+def _check_mode(members: Members) -> None:
+    if members.threshold is not None and not 0 < members.threshold <= 1:
+        raise Refused(
+            "threshold.range",
+            f"the threshold is {members.threshold:g}, but must be over 0 and at most 1",
+            "$.threshold",
+        )
+    if members.mode not in (None, "all"):
+        raise Refused(
+            "mode.unsupported",
+            f'the mode {members.mode!r:.40} is not supported by this version; leave it out, or write "all"',
+            "$.mode",
+        )
+    if members.threshold is not None:
+        raise Refused(
+            "threshold.without_mode",
+            'there is a threshold, but the mode is "all", which has none; leave the threshold out',
+            "$.threshold",
+        )
+
+
+def _parse(text: str) -> Expression:
+    # the grammar is loaded by the first filter text only: trees are the form for bulk loads
+    from schemas.filter_text import parse_filter
+
+    try:
+        return parse_filter(text)
+    except Refused as refused:
+        place = f"$.filter, {refused.path}" if refused.path else "$.filter"
+        raise Refused(refused.code, refused.message, place) from None
+
+
+def _microseconds(time: datetime | None, path: str) -> int | None:
+    if time is None:
+        return None
+    try:
+        return (time.astimezone(UTC) - EPOCH) // MICROSECOND
+    except OverflowError:
+        raise Refused(
+            "validity.range", f"the time {time.isoformat()} lies outside the years 1 to 9999 in UTC", path
+        ) from None

@@ -1,0 +1,270 @@
+"""What a filter text stands for, and with which reason, place and advice a text that is none is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import Refused
+from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
+from schemas.filter_text import format_filter, parse_filter
+from schemas.values import INT64_MAX, INT64_MIN
+
+A, B, C = Exists("a"), Exists("b"), Exists("c")
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+PAGE = (Path(__file__).parents[2] / "docs" / "filters.md").read_text(encoding="utf-8")
+RESERVED = ("all", "and", "any", "between", "exists", "false", "in", "is", "not", "null", "or", "strong", "true")
+
+READ: list[tuple[str, Expression]] = [
+    ("a = 'x'", In("a", ("x",))),
+    ("a == 'x'", In("a", ("x",))),
+    ("'x' = a", In("a", ("x",))),
+    ("a in ('x')", In("a", ("x",))),
+    ("a in ('x', 1, 1.0, true, FALSE, -2, +3, .5, 5., 1E3)", In("a", ("x", 1, 1.0, True, False, -2, 3, 0.5, 5.0, 1e3))),
+    ("a = 007", In("a", (7,))),
+    ("a = -0", In("a", (0,))),
+    ("a = -0.0", In("a", (-0.0,))),
+    (f"a in ({INT64_MIN}, {INT64_MAX})", In("a", (INT64_MIN, INT64_MAX))),
+    ("a = 9223372036854775808.0", In("a", (2.0**63,))),
+    ("a = " + "0" * 5000 + "1", In("a", (1,))),
+    ("a = 1e-999", In("a", (0.0,))),
+    ("a = ''", In("a", ("",))),
+    ("a = ''''", In("a", ("'",))),
+    ("a = 'it''s -- no /* comment */ \n \"here\"'", In("a", ('it\'s -- no /* comment */ \n "here"',))),
+    ("a = 'x'^0.5", In("a", ("x",), (0.5,))),
+    ("a = 'x' ^ -2", In("a", ("x",), (-2.0,))),
+    ("a in ('x'^0.5, 'y')", In("a", ("x", "y"), (0.5, 1.0))),
+    ("a in ('x', 'y')^0.7", In("a", ("x", "y"), (0.7, 0.7))),
+    ("a in ('x'^0.5, 'y')^0.7", In("a", ("x", "y"), (0.5, 0.7))),
+    ("a in ('x')^1e-3", In("a", ("x",), (0.001,))),
+    ("a != 'x'", NotIn("a", ("x",))),
+    ("a <> 'x'", NotIn("a", ("x",))),
+    ("'x' != a", NotIn("a", ("x",))),
+    ("a not in ('x', 2)", NotIn("a", ("x", 2))),
+    ("a strong != 'x'", NotIn("a", ("x",), True)),
+    ("a strong not in ('x', 2)", NotIn("a", ("x", 2), True)),
+    ("not a in ('x')", Not(In("a", ("x",)))),
+    ("a < 5", Range("a", lt=5)),
+    ("a <= 5", Range("a", le=5)),
+    ("a > 5", Range("a", gt=5)),
+    ("a >= 5.0", Range("a", ge=5.0)),
+    ("a>-5", Range("a", gt=-5)),
+    ("5 < a", Range("a", gt=5)),
+    ("5 <= a", Range("a", ge=5)),
+    ("'x' > a", Range("a", lt="x")),
+    ("5 >= a", Range("a", le=5)),
+    ("a between 1 and 2", Range("a", ge=1, le=2)),
+    ("a between 'x' and 'x'", Range("a", ge="x", le="x")),
+    ("a not between 1 and 2", Not(Range("a", ge=1, le=2))),
+    ("a between 1 and 2 and b exists", And((Range("a", ge=1, le=2), B))),
+    ("60 < a <= 120", Range("a", gt=60, le=120)),
+    ("120 >= a > 60", Range("a", gt=60, le=120)),
+    ("1 <= a < 2", Range("a", ge=1, lt=2)),
+    ("a exists", A),
+    ("a is not null", A),
+    ("a not exists", NotExists("a")),
+    ("a is null", NotExists("a")),
+    ("A Is NoT nUlL", Exists("A")),
+    ("true", And(())),
+    ("false", Or(())),
+    ("true = a", In("a", (True,))),
+    ("not true", Not(And(()))),
+    ("all(a exists)", And((A,))),
+    ("any(a exists)", Or((A,))),
+    ("all(a exists, b exists or c exists)", And((A, Or((B, C))))),
+    ("any(a exists, true, false)", Or((A, And(()), Or(())))),
+    ("a exists and b exists and c exists", And((A, B, C))),
+    ("a exists or b exists or c exists", Or((A, B, C))),
+    ("a exists or b exists and c exists", Or((A, And((B, C))))),
+    ("(a exists or b exists) and c exists", And((Or((A, B)), C))),
+    ("(a exists and b exists) and c exists", And((And((A, B)), C))),
+    ("a exists or (b exists or c exists)", Or((A, Or((B, C))))),
+    ("not a exists and b exists", And((Not(A), B))),
+    ("not (a exists and b exists)", Not(And((A, B)))),
+    ("not not a exists", Not(Not(A))),
+    ("((a exists))", A),
+    ("geo.lat exists", Exists("geo.lat")),
+    ("_1.2.größe exists", Exists("_1.2.größe")),
+    ("andy exists and or_ exists and not.x exists", And((Exists("andy"), Exists("or_"), Exists("not.x")))),
+    ("version exists or like = 1 or contains in (2)", Or((Exists("version"), In("like", (1,)), In("contains", (2,))))),
+    ('"a ""b"" `c`" exists', Exists('a "b" `c`')),
+    ('`a "b" ``c``` exists', Exists('a "b" `c`')),
+    ('"" exists', Exists("")),
+    ("a\u00a0exists -- the end", A),
+    ("/* a\n ** */a--\nexists/**/", A),
+]
+
+
+@pytest.mark.parametrize(("text", "tree"), READ, ids=[text[:40] for text, _ in READ])
+def test_a_filter_is_read_as(text: str, tree: Expression) -> None:
+    assert spelled(parse_filter(text)) == spelled(tree)
+
+
+def spelled(tree: Expression) -> str:
+    """Return a text in which 1, 1.0 and true differ, and -0.0 and 0.0."""
+    return repr(tree)
+
+
+REFUSED: list[tuple[str, str, str, str]] = [
+    ("", "filter.empty", "1:1", "origin = 'JFK'"),
+    (" \n -- nothing\n", "filter.empty", "1:1", "empty"),
+    ("a", "filter.syntax", "1:2", 'the filter ends where "=", "!="'),
+    ("a = ", "filter.syntax", "1:4", "a value (a string in single quotes, a number, true or false) was expected"),
+    ("a exists and\n  )", "filter.syntax", "2:3", "a predicate, such as origin = 'JFK', was expected"),
+    ("a exists and", "filter.syntax", "1:13", "the filter ends where a predicate"),
+    ("a = = 'x'", "filter.syntax", "1:5", '"=" was found where a value'),
+    ("a = 1 b = 2", "filter.syntax", "1:7", '"b" was found where "and", "or", "^" or the end of the filter'),
+    ("dest airport = 'x'", "filter.syntax", "1:6", '"airport" was found where "=", "!="'),
+    ("a in (1 2)", "filter.syntax", "1:9", '"^", "," or ")"'),
+    ("a in (1,)", "filter.syntax", "1:9", '")" was found where a value'),
+    ("a = 1;", "filter.syntax", "1:6", '";" was found'),
+    ("a = 'x'^b", "filter.syntax", "1:9", "the weight, a number, was expected"),
+    ("5 = 6", "filter.syntax", "1:5", "an attribute was expected"),
+    ("all()", "filter.syntax", "1:5", "a predicate"),
+    ("a = \u200b1", "filter.syntax", "1:5", "U+200B (ZERO WIDTH SPACE)"),
+    ("(a = 1\nor b = 2", "filter.syntax", "2:9", 'close it with ")"'),
+    ("a = 1)", "filter.syntax", "1:6", "no parenthesis is open"),
+    ("a = 'abc\n or b = 1", "filter.syntax", "1:5", "the string that begins here is not closed"),
+    ("a = 'it''s", "filter.syntax", "1:5", "write a ' inside it twice"),
+    ("a = 'O'Hare'", "filter.syntax", "1:8", "'O''Hare'"),
+    ('"a exists', "filter.syntax", "1:1", "the quoted name that begins here is not closed"),
+    ("`a exists", "filter.syntax", "1:1", "the quoted name that begins here is not closed"),
+    ("a exists /* b", "filter.syntax", "1:10", "end it with */"),
+    ("a = ‘x’", "filter.syntax", "1:5", "straight single quotes"),
+    ('a = "JFK"', "filter.syntax", "1:5", "('JFK')"),
+    ("a = JFK", "filter.syntax", "1:5", 'the name "JFK" was found where a value was expected'),
+    ("a = b", "filter.syntax", "1:5", "an attribute is compared with values only"),
+    ("a > nan", "filter.syntax", "1:5", "nothing equals NaN"),
+    ("a = Infinity", "filter.syntax", "1:5", "no value"),
+    ("a = null", "filter.syntax", "1:5", '"is null"'),
+    ("a = ('x', 'y')", "filter.syntax", "1:5", "listed with in"),
+    ("a in ['x']", "filter.syntax", "1:6", "written in parentheses"),
+    ("a in 'x'", "filter.syntax", "1:6", "a list in parentheses"),
+    ("a = 1.5.2", "filter.syntax", "1:5", '"1.5.2" is no number'),
+    ("a = 5kg", "filter.syntax", "1:5", '"5kg" is no number'),
+    ("a..b = 1", "filter.syntax", "1:1", "in double quotes"),
+    ("exists(a)", "filter.syntax", "1:1", "the attribute stands before it"),
+    ("a = 1 and or b = 2", "filter.syntax", "1:11", 'in double quotes: "or"'),
+    ("5 < a > 3", "filter.syntax", "1:7", '"<" is followed by ">"'),
+    ("a > 5 < 9", "filter.syntax", "1:7", "60 < delay <= 120"),
+    ("a inn ('x')", "operator.unknown", "1:3", 'did you mean "in"?'),
+    ("a not inn ('x')", "operator.unknown", "1:7", 'did you mean "in"?'),
+    ("a nto in ('x')", "operator.unknown", "1:3", 'did you mean "not"?'),
+    ("a betwen 1 and 2", "operator.unknown", "1:3", 'did you mean "between"?'),
+    ("a between 1 adn 2", "operator.unknown", "1:13", 'did you mean "and"?'),
+    ("a is nul", "operator.unknown", "1:6", 'did you mean "null"?'),
+    ("a isnull", "operator.unknown", "1:3", 'did you mean "is null"?'),
+    ("a exist", "operator.unknown", "1:3", 'did you mean "exists"?'),
+    ("a = 1\nadn b = 2", "operator.unknown", "2:1", 'did you mean "and"?'),
+    ("a => 3", "operator.unknown", "1:3", 'did you mean ">="?'),
+    ("a =! 3", "operator.unknown", "1:3", 'did you mean "!="?'),
+    ("a === 3", "operator.unknown", "1:3", 'did you mean "="?'),
+    ("a ≠ 3", "operator.unknown", "1:3", 'did you mean "!="?'),
+    ("a = 1 && b = 2", "operator.unknown", "1:7", 'did you mean "and"?'),
+    ("a = 1 | b = 2", "operator.unknown", "1:7", 'did you mean "or"?'),
+    ("!a exists", "operator.unknown", "1:1", 'did you mean "not"?'),
+    ("a : 'x'", "operator.unknown", "1:3", 'did you mean "="?'),
+    ("a like 'x%'", "operator.unsupported", "1:3", '"like"'),
+    ("a NOT LIKE 'x%'", "operator.unsupported", "1:7", '"like"'),
+    ("b exists or\n a matches 'x'", "operator.unsupported", "2:4", '"matches"'),
+    ("a starts with 'x'", "operator.unsupported", "1:3", '"starts with"'),
+    ("a ends with 'x'", "operator.unsupported", "1:3", '"ends with"'),
+    ("a contains 'x'", "operator.unsupported", "1:3", '"contains"'),
+    ("a contains all ('x')", "operator.unsupported", "1:3", '"contains"'),
+    ("a within ('x')", "operator.unsupported", "1:3", '"within"'),
+    ("a equals ('x')", "operator.unsupported", "1:3", '"equals"'),
+    ("a glob 'x*'", "operator.unsupported", "1:3", '"glob"'),
+    ("a version >= '1.2'", "operator.unsupported", "1:3", '"version"'),
+    ("a in cidr '10.0.0.0/8'", "operator.unsupported", "1:6", '"cidr"'),
+    ("a has all ('x')", "operator.unsupported", "1:3", '"has all or has any"'),
+    ("a ~ 'x'", "operator.unsupported", "1:3", '"~"'),
+    ("a =~ 'x'", "operator.unsupported", "1:3", '"=~"'),
+    ("lower(a) = 'x'", "operator.unsupported", "1:6", '"lower"'),
+    ("a = lower ('x')", "operator.unsupported", "1:5", '"lower"'),
+    ("a % 4 = 1", "operator.unsupported", "1:3", "arithmetic"),
+    ("a + 1 > 2", "operator.unsupported", "1:3", "arithmetic"),
+    ("a > 5 -3", "operator.unsupported", "1:7", "arithmetic"),
+    ("dep-delay > 5", "operator.unsupported", "1:4", '"dep-delay"'),
+    ("day > 2013-07-01", "operator.unsupported", "1:11", "single quotes"),
+    ("a in ()", "value.empty_list", "1:7", "at least one value"),
+    ("a not in ()", "value.empty_list", "1:11", "at least one value"),
+    ("a strong not in ( )", "value.empty_list", "1:19", "at least one value"),
+    ("a = 9223372036854775808", "value.integer_range", "1:5", "64 bits"),
+    ("a = -9223372036854775809", "value.integer_range", "1:5", "64 bits"),
+    ("a in (1,\n " + "9" * 5000 + ")", "value.integer_range", "2:2", "64 bits"),
+    ("a < 1e999", "value.number_range", "1:5", "double"),
+    ("a = -1e999", "value.number_range", "1:5", "double"),
+    ("a between 20 and 10", "range.inverted", "1:18", "exchange them"),
+    ("a not between 20 and 10", "range.inverted", "1:22", "exchange them"),
+    ("120 < a < 60", "range.inverted", "1:11", "exchange them"),
+    ("60 > a > 120", "range.inverted", "1:1", "exchange them"),
+    ("5 < a <= 5", "range.inverted", "1:10", "with ="),
+    ("a > true", "range.type", "1:5", "boolean"),
+    ("a between 1 and 'x'", "range.type", "1:17", "two numbers or two strings"),
+    ("a > 5^2", "weights.position", "1:6", "only values of = and in have weights"),
+    ("a between 1 and 2^3", "weights.position", "1:18", "only values of = and in"),
+    ("a exists^2", "weights.position", "1:9", "only values of = and in"),
+    ("(a = 1)^2", "weights.position", "1:8", "only values of = and in"),
+    ("a != 'x'^2", "weights.position", "1:9", "only values of = and in"),
+    ("a not in ('x'^2)", "weights.position", "1:14", "only values of = and in"),
+    ("a not in ('x')^2", "weights.position", "1:15", "only values of = and in"),
+    ("'x'^2 = a", "weights.position", "1:4", "only values of = and in"),
+    ("a = 'x'^2^3", "weights.position", "1:10", "one each"),
+    ("a in (1^2, 'y', 1.0^3)", "weights.conflict", "1:17", "listed twice"),
+    ("a in ('y', 'x'^1e7)", "weights.range", "1:12", "1,048,576"),
+    ("a = 'x'^1e999", "weights.range", "1:5", "inf"),
+    ('"\0a" exists', "attribute.name", "1:1", "reserved"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "place", "said"), REFUSED, ids=[text[:40] for text, *_ in REFUSED])
+def test_a_text_is_refused_with_its_reason_and_place(text: str, code: str, place: str, said: str) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_filter(text)
+    line, column = place.split(":")
+    assert (caught.value.code, caught.value.path) == (code, f"line {line}, column {column}")
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("word", RESERVED)
+def test_a_keyword_as_a_name_is_refused_with_the_advice_to_quote_it(word: str) -> None:
+    assert parse_filter(f'"{word}" exists') == Exists(word)
+    with pytest.raises(Refused) as caught:
+        parse_filter(f"a exists and {word} exists")
+    assert caught.value.code == "filter.syntax"
+    if word not in ("true", "false", "not", "all", "any"):  # these may begin a predicate, so what follows is the fault
+        assert f'in double quotes: "{word}"' in caught.value.message
+
+
+def test_the_reserved_words_are_the_words_of_the_grammar() -> None:
+    grammar = (SCHEMAS / "filter.lark").read_text(encoding="utf-8")
+    words = set(re.findall(r'^\w+: "([a-z]+)"i _END$', grammar, re.MULTILINE)) | {"true", "false"}
+    assert words == set(RESERVED)
+    assert f"`{' '.join(RESERVED)}`" in PAGE
+
+
+@pytest.mark.parametrize("opening", ["(", "not ", "not (", "all(", "any(a exists, ", "(a exists or "])
+def test_ten_thousand_levels_are_read_or_refused_as_too_deep(opening: str) -> None:
+    text = opening * 10_000 + "a exists" + ")" * (10_000 * opening.count("("))
+    if opening == "(":
+        assert parse_filter(text) == A
+    else:
+        with pytest.raises(Refused) as caught:
+            parse_filter(text)
+        assert caught.value.code == "expression.too_deep"
+        assert caught.value.path.startswith("line 1, column ")
+
+
+def test_ten_thousand_open_parentheses_are_refused_at_the_end() -> None:
+    with pytest.raises(Refused) as caught:
+        parse_filter("(" * 10_000)
+    assert (caught.value.code, caught.value.path) == ("filter.syntax", "line 1, column 10001")
+
+
+@pytest.mark.parametrize(("connective", "node"), [("or", Or), ("and", And)])
+def test_a_chain_of_five_thousand_is_one_node(connective: str, node: type[And | Or]) -> None:
+    tree = node(tuple(In("a", (i,)) for i in range(5000)))
+    assert parse_filter(f" {connective} ".join(f"a = {i}" for i in range(5000))) == tree
+    assert parse_filter(format_filter(tree)) == tree

@@ -1,0 +1,235 @@
+"""JSON subscriptions: what the members mean, what is refused and where."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from schemas.check import Limits
+from schemas.errors import Refused
+from schemas.expression import LATER_OPERATORS, And, Exists, In, Range
+from schemas.json_codec import decode_id, decode_subscription, encode_subscription
+from schemas.records import Subscription
+
+A = {"op": "exists", "attribute": "a"}
+
+
+def encoded(record: Any) -> bytes:
+    return record if isinstance(record, bytes) else json.dumps(record).encode()
+
+
+def test_every_member_is_understood() -> None:
+    record = {
+        "expression": {
+            "op": "and",
+            "args": [
+                A,
+                {"op": "in", "attribute": "b", "values": [1, True, 1.5, "1"], "weights": [1, 2, 0.5, -3]},
+                {"op": "range", "attribute": "c", "gt": 1, "le": 2.0},
+            ],
+        },
+        "priority": 3,
+        "mode": "all",
+        "not_before": "2026-05-01T02:00:00.25+02:00",
+        "not_after": "2026-05-01T00:00:01Z",
+        "labels": {"who": "é"},
+    }
+    members = (Exists("a"), In("b", (1, True, 1.5, "1"), (1.0, 2.0, 0.5, -3.0)), Range("c", gt=1, le=2.0))
+    start = 1_777_593_600_000_000
+    wanted = Subscription("s", And(members), 3.0, "all", None, start + 250_000, start + 1_000_000, {"who": "é"})
+    assert repr(decode_subscription("s", encoded(record))) == repr(wanted)
+
+
+@pytest.mark.parametrize("op", ["and", "not"])
+def test_a_tree_as_deep_as_the_limits_can_be_set_is_decoded_and_encoded(op: str) -> None:
+    limits = Limits(depth=300)
+    opening, closing = ('{"op":"not","arg":', "}") if op == "not" else ('{"op":"and","args":[', "]}")
+    deepest = '{"op":"exists","attribute":"a"}'
+    value = f'{{"expression":{opening * 299}{deepest}{closing * 299}}}'.encode()
+    subscription = decode_subscription("s", value, limits)
+    assert decode_subscription("s", encode_subscription(subscription), limits) == subscription
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", value.replace(b'"exists"', b'"no"'), limits)
+    assert raised.value.code == "operator.unknown"
+
+
+def test_a_member_that_is_null_counts_as_left_out() -> None:
+    record = dict.fromkeys(("filter", "priority", "mode", "threshold", "not_before", "not_after", "labels"))
+    assert decode_subscription("s", encoded(record | {"expression": A})) == Subscription("s", Exists("a"))
+
+
+def test_of_two_members_with_one_name_the_last_counts_but_two_operators_are_refused() -> None:
+    value = b'{"expression":{"op":"exists","attribute":"a","attribute":"b"},"priority":1,"priority":2}'
+    assert decode_subscription("s", value) == Subscription("s", Exists("b"), 2.0)
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", b'{"expression":{"op":"exists","attribute":"a","op":"not_exists"}}')
+    assert raised.value.code == "subscription.type"
+
+
+def test_a_filter_text_is_parsed_and_its_errors_name_line_and_column() -> None:
+    assert decode_subscription("s", encoded({"filter": "a exists"})).expression == Exists("a")
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded({"filter": "a exists and\n  )"}))
+    assert raised.value.code == "filter.syntax"
+    assert raised.value.path == "$.filter, line 2, column 3"
+
+
+def expression(**node: Any) -> dict[str, Any]:
+    return {"expression": node}
+
+
+@pytest.mark.parametrize(
+    ("record", "code", "path"),
+    [
+        (b"", "subscription.empty", ""),
+        (b"{", "subscription.json", "byte 1"),
+        (b'{"filter" "a"}', "subscription.json", "byte 10"),
+        (b'{"expression":{"op":"no such"}', "subscription.json", "byte 30"),
+        (b'{"filter":"\xff"}', "subscription.utf8", "byte 11"),
+        (b"[]", "subscription.type", "$"),
+        (b"null", "subscription.type", "$"),
+        (b'"a = 1"', "subscription.type", "$"),
+        ({}, "subscription.filter_or_expression", "$"),
+        ({"expression": None}, "subscription.filter_or_expression", "$"),
+        ({"expression": A, "filter": "a exists"}, "subscription.filter_or_expression", "$"),
+        ({"expresion": A}, "subscription.unknown_member", "$.expresion"),
+        ({"expression": A, "not_befor": "2026-05-01T00:00:00Z"}, "subscription.unknown_member", "$.not_befor"),
+        (expression(op="exists", attribute="a", strong=True), "subscription.unknown_member", "$.expression.strong"),
+        (expression(op="not", args=[A]), "subscription.unknown_member", "$.expression.args"),
+        (
+            expression(op="and", args=[A, {"op": "range", "attribute": "a", "gte": 1}]),
+            "subscription.unknown_member",
+            "$.expression.args[1].gte",
+        ),
+        (expression(op="exits", attribute="a"), "operator.unknown", "$.expression.op"),
+        (expression(op="AND", args=[]), "operator.unknown", "$.expression.op"),
+        (
+            expression(op="or", args=[A, {"op": "not", "arg": {"op": ""}}]),
+            "operator.unknown",
+            "$.expression.args[1].arg.op",
+        ),
+        *(
+            (expression(op=op, attribute="a", values=[1]), "operator.unsupported", "$.expression.op")
+            for op in sorted(LATER_OPERATORS)
+        ),
+        (
+            expression(op="not", arg={"op": "and", "args": [A, {"op": "cidr"}]}),
+            "operator.unsupported",
+            "$.expression.arg.args[1].op",
+        ),
+        (
+            expression(op="range", attribute="a", gt="2026-05-01T00:00:00Z", type="time"),
+            "operator.unsupported",
+            "$.expression.type",
+        ),
+        (expression(op="in", attribute={"mod": 4}, values=[1]), "operator.unsupported", "$.expression.attribute"),
+        (expression(), "subscription.missing_member", "$.expression"),
+        (expression(attribute="a"), "subscription.missing_member", "$.expression"),
+        (expression(op="exists"), "subscription.missing_member", "$.expression"),
+        (expression(op="in", attribute="a"), "subscription.missing_member", "$.expression"),
+        (expression(op="and", args=[{"op": "not"}]), "subscription.missing_member", "$.expression.args[0]"),
+        (expression(op=1), "subscription.type", "$.expression.op"),
+        (expression(op="and", args=A), "subscription.type", "$.expression.args"),
+        (expression(op="and", args=[None]), "subscription.type", "$.expression.args[0]"),
+        (expression(op="not", arg=[A]), "subscription.type", "$.expression.arg"),
+        (expression(op="exists", attribute=1), "subscription.type", "$.expression.attribute"),
+        (expression(op="in", attribute="a", values="x"), "subscription.type", "$.expression.values"),
+        (expression(op="in", attribute="a", values=["x", None]), "subscription.type", "$.expression.values[1]"),
+        (expression(op="in", attribute="a", values=[["x"]]), "subscription.type", "$.expression.values[0]"),
+        (expression(op="in", attribute="a", values=[{"x": 1}]), "subscription.type", "$.expression.values[0]"),
+        (
+            expression(op="in", attribute="a", values=["x"], weights=["1"]),
+            "subscription.type",
+            "$.expression.weights[0]",
+        ),
+        (
+            expression(op="in", attribute="a", values=["x"], weights=[True]),
+            "subscription.type",
+            "$.expression.weights[0]",
+        ),
+        (expression(op="not_in", attribute="a", values=["x"], strong=1), "subscription.type", "$.expression.strong"),
+        (expression(op="range", attribute="a", gt=True), "subscription.type", "$.expression.gt"),
+        (expression(op="range", attribute="a", gt=[1]), "subscription.type", "$.expression.gt"),
+        ({"expression": "a = 1"}, "subscription.type", "$.expression"),
+        ({"expression": [A]}, "subscription.type", "$.expression"),
+        ({"filter": 1}, "subscription.type", "$.filter"),
+        ({"expression": A, "priority": "1"}, "subscription.type", "$.priority"),
+        ({"expression": A, "priority": True}, "subscription.type", "$.priority"),
+        ({"expression": A, "labels": {"a": 1}}, "subscription.type", None),
+        ({"expression": A, "labels": ["a"]}, "subscription.type", "$.labels"),
+        ({"expression": A, "not_before": 1}, "subscription.type", "$.not_before"),
+        ({"expression": A, "not_before": "2026-05-01"}, "subscription.type", "$.not_before"),
+        ({"expression": A, "not_after": "2026-05-01T00:00:00"}, "subscription.type", "$.not_after"),
+        ({"expression": A, "not_after": "2026-13-01T00:00:00Z"}, "subscription.type", "$.not_after"),
+        ({"expression": A, "not_before": "0001-01-01T00:00:00+23:59"}, "validity.range", "$.not_before"),
+        (
+            {"expression": A, "not_before": "2026-05-01T00:00:01Z", "not_after": "2026-05-01T00:00:00Z"},
+            "validity.inverted",
+            "$.not_after",
+        ),
+        ({"expression": A, "mode": "relaxed"}, "mode.unsupported", "$.mode"),
+        ({"expression": A, "mode": "threshold", "threshold": 0.5}, "mode.unsupported", "$.mode"),
+        ({"expression": A, "mode": "any"}, "mode.unsupported", "$.mode"),
+        ({"expression": A, "mode": "threshold", "threshold": 0}, "threshold.range", "$.threshold"),
+        ({"expression": A, "mode": "threshold", "threshold": 1.01}, "threshold.range", "$.threshold"),
+        ({"expression": A, "threshold": 0.5}, "threshold.without_mode", "$.threshold"),
+        ({"expression": A, "priority": 2**20 + 1}, "weights.range", "$.priority"),
+        (b'{"expression":{"op":"range","attribute":"a","gt":1e400}}', "value.number_range", ""),
+        (expression(op="in", attribute="a", values=[]), "value.empty_list", "$.expression.values"),
+        (expression(op="in", attribute="a", values=[2**63]), "value.integer_range", "$.expression.values[0]"),
+        (expression(op="range", attribute="a"), "range.no_bound", "$.expression"),
+        (expression(op="range", attribute="a", gt=None), "range.no_bound", "$.expression"),
+        (
+            expression(op="or", args=[A, {"op": "range", "attribute": "a", "ge": 20, "le": 10}]),
+            "range.inverted",
+            "$.expression.args[1].le",
+        ),
+        (
+            b'{"expression":' + b'{"op":"not","arg":' * 250 + b'{"op":"and","args":[]}' + b"}" * 251,
+            "expression.too_deep",
+            None,
+        ),
+        (b'{"expression":' + b'{"op":"not","arg":' * 50_000, "expression.too_deep", ""),
+        (b'{"filter":"' + b"x" * 2**20 + b'"}', "subscription.record_too_large", ""),
+    ],
+)
+def test_what_is_no_subscription_is_refused_with_its_code_and_path(record: Any, code: str, path: str | None) -> None:
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded(record))
+    assert raised.value.code == code
+    assert path is None or raised.value.path == path
+    assert 15 < len(raised.value.message) < 400
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest_known_one() -> None:
+    for record, near in (
+        (expression(op="exits", attribute="a"), "exists"),
+        (expression(op="not-in", attribute="a", values=[1]), "not_in"),
+        (expression(op="in", attribute="a", value=[1]), "values"),
+        ({"expression": A, "prority": 1}, "priority"),
+    ):
+        with pytest.raises(Refused, match=rf"did you mean {near}\?"):
+            decode_subscription("s", encoded(record))
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        (None, "key.null"),
+        (b"", "key.empty"),
+        (b"a\xff", "key.utf8"),
+        (b"\xed\xa0\x80", "key.utf8"),
+        (b"x" * 4097, "key.too_long"),
+    ],
+)
+def test_a_key_that_names_no_subscription_is_refused(key: bytes | None, code: str) -> None:
+    with pytest.raises(Refused) as raised:
+        decode_id(key)
+    assert raised.value.code == code
+
+
+@pytest.mark.parametrize("id_", [" ", "é\U0001f600", "a\0b", "x" * 4096])
+def test_any_other_text_is_an_id(id_: str) -> None:
+    assert decode_id(id_.encode()) == id_
