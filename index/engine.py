@@ -1,8 +1,9 @@
 """The contract every engine keeps: build arrays from subscriptions, open them, match a block of events.
 
-An engine is two functions and a name. ``build`` turns subscriptions into flat arrays (the *parts* of a segment); ``open``
-wraps such arrays, usually read-only memory maps of a segment file, into a `Matcher`. Parts hold no Python objects, so a
-segment is self-contained, can be shared by every process of a host through the page cache, and runs no code when loaded.
+An engine is two functions and a name. ``build`` turns subscriptions into flat arrays (the *parts* of a segment);
+``open`` wraps such arrays, usually read-only memory maps of a segment file, into a `Matcher`. Parts hold no Python
+objects, so a segment is self-contained, can be shared by every process of a host through the page cache, and runs no
+code when loaded.
 
 Laws, held by `tests/contract` for every engine:
 
@@ -43,6 +44,19 @@ class Matches(NamedTuple):
     subscription: npt.NDArray[np.int32]
     score: npt.NDArray[np.int64]
 
+    @classmethod
+    def joined(cls, found: Sequence[Matches]) -> Matches:
+        """Return the rows of all, in their order."""
+        return cls(
+            np.concatenate([np.zeros(0, np.int32), *(m.event for m in found)]),
+            np.concatenate([np.zeros(0, np.int32), *(m.subscription for m in found)]),
+            np.concatenate([np.zeros(0, np.int64), *(m.score for m in found)]),
+        )
+
+    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Matches:
+        """Return the rows chosen by a mask or by indices, copied."""
+        return Matches(self.event[rows], self.subscription[rows], self.score[rows])
+
 
 class Matcher(Protocol):
     """A segment's arrays, ready to match. One matcher is used by one thread at a time."""
@@ -59,7 +73,8 @@ class Matcher(Protocol):
         block
             Any number of events; ``block.top[e]`` bounds the matches of event ``e`` (0: all of them).
         dead
-            Ordinals that must not match, ascending and distinct; None means none.
+            Ordinals that must not match, ascending and distinct; None means none. An array that was given once is not
+            written to afterwards.
         """
 
 

@@ -1,23 +1,35 @@
-"""The event block: a micro-batch's events in columns, its attributes and values interned once, for any segment to match."""
+"""The event block: a micro-batch's events in columns, attributes and values interned once, for any segment to match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from index.byte_rows import ByteRows
+from index.numbers import NumberPairs
+from index.terms import value_bytes
 from schemas.records import Event
 from schemas.values import Value
 
 NO_TIME = np.iinfo(np.int64).min
 """Stands in ``EventBlock.time`` for an event without a time."""
 
+TIME_ATTRIBUTE = "\0time"
+"""The attribute under which an event's time is a term, so that validity is a range like any other.
+
+No record can hold it: the codecs refuse names that begin with NUL.
+"""
+
+_ALL_TOP = np.iinfo(np.int32).max
+
 
 @dataclass(frozen=True, eq=False)
 class EventBlock:
-    """Events in columns; entries of event ``e`` are rows ``offsets[e]`` to ``offsets[e + 1]`` of ``term`` and ``weight``.
+    """Events in columns; event ``e`` has the entries ``offsets[e]`` to ``offsets[e + 1]`` of ``term`` and ``weight``.
 
     The block knows nothing of any segment: a segment translates the block's distinct terms into its own ordinals, which
     costs one look-up a distinct term, however many events share it.
@@ -25,13 +37,13 @@ class EventBlock:
     Attributes
     ----------
     attributes
-        Distinct attribute names.
+        Distinct attribute names; an event with a time has the attribute `TIME_ATTRIBUTE`.
     terms
         Distinct (index into ``attributes``, value) pairs; equal values by `schemas.values.value_key` are one term.
     offsets
         int64 [events + 1].
     term
-        int32 [entries], index into ``terms``; no term twice within an event.
+        int32 [entries], index into ``terms``; no term twice within an event, an attribute's terms side by side.
     weight
         float64 [entries], the event's weight of that value.
     top
@@ -56,4 +68,101 @@ class EventBlock:
     @classmethod
     def from_events(cls, events: Sequence[Event], default_top: int = 0) -> EventBlock:
         """Intern the events' attributes and values; ``default_top`` serves events that name no ``top`` (0: all)."""
-        raise NotImplementedError
+        attributes, terms, offsets, term, weighted, weights = _intern(events)
+        weight = np.ones(len(term))
+        weight[weighted] = weights
+        top = [default_top if event.top is None else event.top for event in events]
+        time = [NO_TIME if event.time is None else event.time for event in events]
+        return cls(
+            attributes,
+            terms,
+            np.array(offsets, np.int64),
+            np.array(term, np.int32),
+            weight,
+            np.minimum(np.array(top, np.int64), _ALL_TOP).astype(np.int32),
+            np.array(time, np.int64),
+        )
+
+    @cached_property
+    def term_attribute(self) -> npt.NDArray[np.int32]:
+        """int32 [terms], each term's index into ``attributes``."""
+        return np.fromiter((attribute for attribute, _ in self.terms), np.int32, len(self.terms))
+
+    @cached_property
+    def entry_event(self) -> npt.NDArray[np.int32]:
+        """int32 [entries], each entry's event."""
+        return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.offsets))
+
+    @cached_property
+    def names(self) -> ByteRows:
+        """The attribute names as `index.terms.value_bytes`, for a segment's dictionary."""
+        return ByteRows.of([value_bytes(name) for name in self.attributes])
+
+    @cached_property
+    def keys(self) -> ByteRows:
+        """The terms' values as `index.terms.value_bytes`, for a segment's dictionary."""
+        return ByteRows.of([value_bytes(value) for _, value in self.terms])
+
+    @cached_property
+    def numbers(self) -> NumberPairs:
+        """The terms' values as numbers; a NaN stands for all that is none."""
+        return NumberPairs.of([value for _, value in self.terms])
+
+    @cached_property
+    def is_text(self) -> npt.NDArray[np.bool_]:
+        """Bool [terms], whether a term's value is a string."""
+        return np.fromiter((isinstance(value, str) for _, value in self.terms), np.bool_, len(self.terms))
+
+    @cached_property
+    def plain(self) -> npt.NDArray[np.bool_]:
+        """Bool [events]: every weight of the event is 1 and no attribute has two values."""
+        attribute = self.term_attribute[self.term]
+        odd = self.weight != 1.0
+        odd[1:] |= (attribute[1:] == attribute[:-1]) & (self.entry_event[1:] == self.entry_event[:-1])
+        plain = np.ones(self.size, np.bool_)
+        plain[self.entry_event[odd]] = False
+        return plain
+
+
+_Interned = tuple[list[str], list[tuple[int, Value]], list[int], list[int], list[int], list[float]]
+
+
+def _intern(events: Iterable[Event]) -> _Interned:
+    """Return attributes, terms, offsets, terms of the entries, and the entries that are given a weight with those.
+
+    The only loop over events: two dictionary look-ups a value, and nothing a value could collide with. A table's key
+    is the value itself, since Python holds 1, 1.0 and -0.0, 0 for one key as matching does, but a tuple for a boolean,
+    which Python would hold for the number 0 or 1. A NaN finds at most itself, and no look-up in a segment finds it.
+    """
+    tables: dict[str, tuple[int, dict[object, int]]] = {}
+    terms: list[tuple[int, Value]] = []
+    offsets = [0]
+    term: list[int] = []
+    weighted: list[int] = []
+    given: list[float] = []
+    for event in events:
+        weights = event.weights
+        for name, values in event.attributes.items():
+            if weights and name in weights:
+                weighted += range(len(term), len(term) + len(values))
+                given += weights[name]
+            entry = tables.get(name)
+            if entry is None:
+                entry = tables[name] = (len(tables), {})
+            attribute, table = entry
+            for value in values:
+                key = (value,) if value is True or value is False else value
+                found = table.get(key)
+                if found is None:
+                    found = table[key] = len(terms)
+                    terms.append((attribute, value))
+                term.append(found)
+        if event.time is not None:
+            attribute, table = tables.setdefault(TIME_ATTRIBUTE, (len(tables), {}))
+            found = table.get(event.time)
+            if found is None:
+                found = table[event.time] = len(terms)
+                terms.append((attribute, event.time))
+            term.append(found)
+        offsets.append(len(term))
+    return list(tables), terms, offsets, term, weighted, given

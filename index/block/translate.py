@@ -1,0 +1,172 @@
+"""Translates an event block into a segment's numbers: rows and ordinals of its terms, ranks of its values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays, group
+from index.block.masks import lower_bound
+from index.block.scoring import Entries
+from index.byte_rows import compare
+from index.engine import Parts
+from index.event_block import EventBlock
+from index.terms import Dictionary
+
+
+class Ranked(NamedTuple):
+    """Entries that stand on a ladder, ordered by chunk, ladder and rank.
+
+    Attributes
+    ----------
+    chunk, event, ladder, rank
+        int32 [ranked entries].
+    """
+
+    chunk: Int32s
+    event: Int32s
+    ladder: Int32s
+    rank: Int32s
+
+
+class View(NamedTuple):
+    """A block as one segment sees it.
+
+    Attributes
+    ----------
+    term_row, exists_row
+        int32 [terms of the block]: the term's row, and the row of its attribute's presence; 0 where the segment asks
+        for neither.
+    ranked
+        See there.
+    entries
+        See there.
+    """
+
+    term_row: Int32s
+    exists_row: Int32s
+    ranked: Ranked
+    entries: Entries
+
+
+class Translator:
+    """The dictionaries and ladders of one segment."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._attributes = Dictionary.of(parts, "attribute")
+        self._terms = Dictionary.of(parts, "term")
+        self._ladders = group(LadderArrays, parts)
+        numbers, texts = len(self._ladders.number_attribute), len(self._ladders.text_attribute)
+        exists = group(RowArrays, parts).exists_attribute
+        known = len(self._attributes.tags) + 1  # the last entry serves attributes that the segment does not know, -1
+        self.ladders = numbers + texts
+        self._number_ladder = _inverse(self._ladders.number_attribute, np.arange(numbers), known)
+        self._text_ladder = _inverse(self._ladders.text_attribute, np.arange(numbers, numbers + texts), known)
+        first_exists = 1 + len(self._terms.tags)
+        self._exists_row = _inverse(exists, np.arange(first_exists, first_exists + len(exists)), known)
+
+    def view(self, block: EventBlock, chunk_size: int) -> View:
+        """Translate a block that is to be matched in chunks of this many events."""
+        names = block.names
+        attribute = self._attributes.find(np.zeros(len(names), np.int32), names)[block.term_attribute]
+        ordinal = self._terms.find(attribute, block.keys)
+        return View(
+            ordinal + 1,
+            np.maximum(self._exists_row[attribute], 0),
+            self._ranked(block, attribute, chunk_size),
+            _entries(block, ordinal),
+        )
+
+    def _ranked(self, block: EventBlock, attribute: Int32s, chunk_size: int) -> Ranked:
+        if not self.ladders:
+            return Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
+        ladder, rank = self._ranks(block, attribute)
+        chosen = ladder[block.term] >= 0
+        term, event = block.term[chosen], block.entry_event[chosen]
+        chunk = event // np.int32(chunk_size)
+        order = np.lexsort((rank[term], ladder[term], chunk))
+        term = term[order]
+        return Ranked(chunk[order], event[order], ladder[term], rank[term])
+
+    def _ranks(self, block: EventBlock, attribute: Int32s) -> tuple[Int32s, Int32s]:
+        """Return for each of the block's terms its ladder, or -1, and its rank there."""
+        ladders, keys, numbers = self._ladders, block.keys, block.numbers
+        ladder = np.where(np.isnan(numbers.double), -1, self._number_ladder[attribute])
+        rank = np.zeros(len(ladder), np.int32)
+        _rank_numbers(
+            ladder,
+            numbers.double,
+            numbers.remainder,
+            ladders.number_start,
+            ladders.number_double,
+            ladders.number_remainder,
+            rank,
+        )
+        if len(ladders.text_attribute):
+            texts = np.where(block.is_text, self._text_ladder[attribute], -1)
+            first = len(ladders.number_attribute)
+            _rank_texts(
+                texts,
+                first,
+                keys.data,
+                keys.offsets,
+                ladders.text_start,
+                ladders.text_data,
+                ladders.text_offsets,
+                rank,
+            )
+            ladder = np.maximum(ladder, texts)
+        return ladder, rank
+
+
+def _inverse(attributes: Int32s, numbers: Int64s, size: int) -> Int32s:
+    inverse = np.full(size, -1, np.int32)
+    inverse[attributes] = numbers
+    return inverse
+
+
+def _entries(block: EventBlock, ordinal: Int32s) -> Entries:
+    """Return the entries that the segment knows, ascending within each event."""
+    term = ordinal[block.term]
+    known = np.flatnonzero(term >= 0)
+    event, term = block.entry_event[known], term[known]
+    order = np.argsort(event.astype(np.int64) << 32 | term, kind="stable")
+    start = np.searchsorted(event, np.arange(block.size + 1)).astype(np.int64)
+    return Entries(block.plain, start, term[order], block.weight[known][order])
+
+
+@njit(cache=True, nogil=True)
+def _rank_numbers(ladder, double, remainder, start, bound_double, bound_remainder, rank):  # type: ignore[no-untyped-def]
+    """Among bounds with one nearest double the remainders decide."""
+    for term in range(len(ladder)):
+        if ladder[term] < 0:
+            continue
+        first, stop = start[ladder[term]], start[ladder[term] + 1]
+        i = lower_bound(bound_double, first, stop, double[term])
+        while i < stop and bound_double[i] == double[term] and bound_remainder[i] < remainder[term]:
+            i += 1
+        on_bound = i < stop and bound_double[i] == double[term] and bound_remainder[i] == remainder[term]
+        rank[term] = 2 * (i - first) + on_bound
+
+
+@njit(cache=True, nogil=True)
+def _rank_texts(ladder, ladder_base, data, offsets, start, bound_data, bound_offsets, rank):  # type: ignore[no-untyped-def]
+    """A term's bytes begin with a letter for their kind, which no bound has."""
+    for term in range(len(ladder)):
+        if ladder[term] < 0:
+            continue
+        first, stop = start[ladder[term] - ladder_base], start[ladder[term] - ladder_base + 1]
+        low, high, on_bound = first, stop, 0
+        while low < high:
+            middle = (low + high) >> 1
+            order = compare(
+                bound_data, bound_offsets[middle], bound_offsets[middle + 1], data, offsets[term] + 1, offsets[term + 1]
+            )
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
+                on_bound = 1 if order == 0 else on_bound
+        rank[term] = 2 * (low - first) + on_bound

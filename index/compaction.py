@@ -1,0 +1,159 @@
+"""Compaction: ``python -m index.compaction DIRECTORY`` carries out the merges that are due, once or continuously.
+
+The process runs at low priority beside the job and needs no connection to it: both meet in the index directory only.
+Killed at any moment it leaves nothing but files that garbage collection removes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from index import merge_policy
+from index.directory import AnyPath, IndexDirectory
+from index.engine import Engine
+from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
+from index.manifest import latest
+from index.merge import merge
+from index.merge_policy import MergePlan, SegmentStat
+from schemas.errors import TocsinError
+
+__all__ = ["compact", "due", "merge", "watch"]
+
+MERGES_AT_ONCE = 2
+"""A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
+
+
+def due(directory: AnyPath | IndexDirectory, busy: Container[str] = ()) -> list[MergePlan]:
+    """Return the merges that the latest version's sizes ask for; ``busy`` segments are being merged already."""
+    entries = [entry for entry in latest(directory).segments if entry.segment.name not in busy]
+    return merge_policy.plan(
+        [SegmentStat(e.segment.name, e.segment.count, e.dead_count, e.segment.bytes) for e in entries]
+    )
+
+
+def compact(directory: AnyPath | IndexDirectory, engine: Engine) -> list[int]:
+    """Carry out the merges that are due until none is, or until another process does; return the versions published."""
+    published: list[int] = []
+    while plans := due(directory):
+        versions = [version for plan in plans if (version := merge(directory, plan, engine)) is not None]
+        if not versions:
+            break
+        published += versions
+    return published
+
+
+def watch(
+    directory: AnyPath | IndexDirectory,
+    engine: Engine,
+    every: float,
+    stopped: Callable[[], bool],
+    superseded: float = SUPERSEDED_SECONDS,
+    unpublished: float = UNPUBLISHED_SECONDS,
+) -> None:
+    """Carry out merges as they fall due, and collect garbage, until ``stopped`` says so.
+
+    Parameters
+    ----------
+    directory
+        The index directory; it may not exist yet.
+    engine
+        Builds the merged segments.
+    every
+        Seconds between two looks at the latest version.
+    stopped
+        Asked at each look.
+    superseded, unpublished
+        As for `index.garbage.collect`.
+    """
+    running: dict[Future[int | None], MergePlan] = {}
+    collected = time.monotonic()
+    with ThreadPoolExecutor(MERGES_AT_ONCE) as pool:
+        while not stopped():
+            for future in [future for future in running if future.done()]:
+                del running[future]
+                future.result()
+            busy = {name for plan in running.values() for name in plan.inputs}
+            for plan in due(directory, busy)[: MERGES_AT_ONCE - len(running)]:
+                running[pool.submit(merge, directory, plan, engine)] = plan
+            if time.monotonic() - collected >= superseded / 10:
+                collect(directory, superseded, unpublished)
+                collected = time.monotonic()
+            _pause(running, every)
+    for future in running:
+        future.result()
+
+
+def lower_priority() -> None:
+    """Let every other process go first, on the processors and on the disk."""
+    os.nice(10)
+    if (ionice := shutil.which("ionice")) is not None:
+        subprocess.run([ionice, "-c", "3", "-p", str(os.getpid())], check=False, capture_output=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as a process; return the exit code."""
+    from index.block.engine import BlockEngine  # the library above takes any engine
+
+    options = _parser().parse_args(arguments)
+    # A merge may be cut off anywhere, so there is nothing to tidy up: the signals simply end the process.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    lower_priority()
+    if options.with_parent is not None:
+        threading.Thread(target=_end_with, args=(options.with_parent,), daemon=True).start()
+    try:
+        if options.watch:
+            watch(options.directory, BlockEngine(), options.every, lambda: False)
+        else:
+            compact(options.directory, BlockEngine())
+            collect(options.directory)
+    except TocsinError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m index.compaction", description="Merge an index directory's segments."
+    )
+    parser.add_argument("directory", type=IndexDirectory.of, help="the index directory; it may be in use")
+    parser.add_argument("--watch", action="store_true", help="go on until the process is ended")
+    parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="pause between two looks (1.0)")
+    parser.add_argument(
+        "--with-parent",
+        type=int,
+        nargs="?",
+        const=os.getppid(),
+        metavar="PID",
+        help="end when the process that started this one ends; give its PID if it may end before this one is up",
+    )
+    return parser
+
+
+def _end_with(parent: int) -> None:
+    """End this process, whatever it is doing, soon after its parent: an orphan has another parent."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(0)
+
+
+def _pause(running: dict[Future[int | None], MergePlan], seconds: float) -> None:
+    """Wait, but no longer than until a merge ends: its result may make the next one due."""
+    if running:
+        wait(running, timeout=seconds, return_when="FIRST_COMPLETED")
+    else:
+        time.sleep(seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The layout of an index directory: where each kind of file lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from urllib.parse import quote
+
+from index import files
+
+SEGMENT, DEAD, MANIFEST, PIN = ".seg", ".dead", ".json", ".json"
+"""Suffixes of the four kinds of file."""
+
+AnyPath = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class IndexDirectory:
+    """Paths inside an index directory; nothing is touched on disk but by `create`."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, path: AnyPath | IndexDirectory) -> IndexDirectory:
+        """Return the layout of the index directory at ``path``."""
+        return path if isinstance(path, IndexDirectory) else cls(Path(path))
+
+    @property
+    def segments(self) -> Path:
+        """Immutable segment files."""
+        return self.root / "segments"
+
+    @property
+    def dead(self) -> Path:
+        """Dead sets: ordinals of a segment that no longer match."""
+        return self.root / "dead"
+
+    @property
+    def manifests(self) -> Path:
+        """One file a version."""
+        return self.root / "manifests"
+
+    @property
+    def pins(self) -> Path:
+        """One folder an owner, one file a batch."""
+        return self.root / "pins"
+
+    def segment(self, name: str) -> Path:
+        """Return the path of a segment."""
+        return self.segments / f"{name}{SEGMENT}"
+
+    def dead_set(self, name: str) -> Path:
+        """Return the path of a dead set."""
+        return self.dead / f"{name}{DEAD}"
+
+    def manifest(self, version: int) -> Path:
+        """Return the path of a version's manifest; twenty digits, so that names sort like versions."""
+        return self.manifests / f"{version:020d}{MANIFEST}"
+
+    def pins_of(self, owner: str) -> Path:
+        """Return the folder of an owner's pins; the prefix keeps any owner's name a plain file name."""
+        return self.pins / f"owner-{quote(owner, safe='')}"
+
+    def pin(self, owner: str, batch: int) -> Path:
+        """Return the path of the pin of one batch."""
+        return self.pins_of(owner) / f"{batch:020d}{PIN}"
+
+    def create(self) -> None:
+        """Make the folders that are missing, open to their owner only."""
+        for folder in (self.root, self.segments, self.dead, self.manifests, self.pins):
+            files.make_folder(folder)

@@ -1,0 +1,98 @@
+"""Garbage collection: removes the manifests that nobody may read any more, then the files that no manifest names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+
+from index import files
+from index.directory import DEAD, SEGMENT, AnyPath, IndexDirectory
+from index.files import TEMPORARY
+from index.manifest import Manifest, read_manifest, versions
+from index.pins import pinned_versions
+
+SUPERSEDED_SECONDS = 300.0
+"""How long a version stays after the next one came, for readers that did not pin it and publishers that build on it."""
+
+UNPUBLISHED_SECONDS = 3600.0
+"""How long a segment that no manifest names is left to its writer.
+
+It must exceed the time from a segment's writing to its publication, which for a bulk load is a whole Spark job.
+"""
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """How much was removed."""
+
+    manifests: int
+    files: int
+
+
+def collect(
+    directory: AnyPath | IndexDirectory,
+    superseded: float = SUPERSEDED_SECONDS,
+    unpublished: float = UNPUBLISHED_SECONDS,
+) -> Collected:
+    """Remove what no reader and no writer needs.
+
+    1. List the old files before reading any manifest: a file that is published meanwhile is made young by its
+       publisher.
+    2. Keep the latest version, pinned versions, and versions superseded a short time ago.
+    3. Remove the other manifests before any file, so that no manifest ever names a missing file.
+    4. Remove the listed files that no kept manifest names and that are still old.
+
+    Parameters
+    ----------
+    directory
+        The index directory; it may be in use.
+    superseded
+        Seconds that an unpinned version stays after the next one came. It must exceed the time from reading a manifest
+        to publishing its successor; 0 is for a directory that nobody else uses.
+    unpublished
+        Seconds that a segment which no manifest names is left to its writer.
+    """
+    layout = IndexDirectory.of(directory)
+    suspects = _old_files(layout, superseded, unpublished)
+    present = versions(layout)
+    kept = _kept(layout, present, superseded)
+    manifests = [read_manifest(layout, version) for version in sorted(kept)]
+    dropped = [version for version in present if version not in kept]
+    for version in dropped:
+        files.remove(layout.manifest(version))
+    named = {path for manifest in manifests for path in _named_files(layout, manifest)}
+    garbage = [path for path, limit in suspects if path not in named and files.age(path) >= limit]
+    for path in garbage:
+        files.remove(path)
+    return Collected(len(dropped), len(garbage))
+
+
+def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) -> list[tuple[Path, float]]:
+    """Return segments, dead sets and leftovers of writers that ended half-way, each with the age that makes it old.
+
+    A dead set is published within moments of its writing, so it needs no more time than a superseded version.
+    """
+    kinds = (
+        (layout.segments, SEGMENT, unpublished),
+        (layout.segments, TEMPORARY, unpublished),
+        (layout.dead, DEAD, superseded),
+        (layout.dead, TEMPORARY, superseded),
+        (layout.manifests, TEMPORARY, superseded),
+    )
+    paths = [(folder / name, limit) for folder, suffix, limit in kinds for name in files.names(folder, suffix)]
+    return [(path, limit) for path, limit in paths if files.age(path) >= limit]
+
+
+def _kept(layout: IndexDirectory, present: list[int], superseded: float) -> set[int]:
+    """Return the latest version, the pinned ones, and those that were the latest until a short time ago.
+
+    A version may have been the latest for days and be superseded a moment ago, so its successor's age is what counts.
+    """
+    recent = {v for v, successor in pairwise(present) if files.age(layout.manifest(successor)) < superseded}
+    return set(present[-1:]) | recent | pinned_versions(layout).intersection(present)
+
+
+def _named_files(layout: IndexDirectory, manifest: Manifest) -> list[Path]:
+    paths = [layout.segment(entry.segment.name) for entry in manifest.segments]
+    return paths + [layout.dead_set(entry.dead) for entry in manifest.segments if entry.dead is not None]

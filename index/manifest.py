@@ -1,0 +1,174 @@
+"""Manifests: one small file a version, created exclusively, that names all of the version's segments and dead sets."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from index import checked_json, files
+from index.directory import MANIFEST, AnyPath, IndexDirectory
+from index.files import DamagedFile
+from index.segment import SegmentInfo
+from schemas.errors import TocsinError
+
+FORMAT = 1
+
+
+class SegmentEntry(msgspec.Struct, frozen=True):
+    """A segment of a version.
+
+    Attributes
+    ----------
+    segment
+        The file.
+    dead
+        Name of its dead set; None when nothing in it is dead, or everything.
+    dead_count
+        How many of its subscriptions are dead in this version.
+    """
+
+    segment: SegmentInfo
+    dead: str | None = None
+    dead_count: int = 0
+
+    @property
+    def alive(self) -> int:
+        """The number of subscriptions that can match."""
+        return self.segment.count - self.dead_count
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """A version of the index. An id is alive in at most one of its segments.
+
+    Attributes
+    ----------
+    format
+        `FORMAT` of the writer.
+    version
+        1 for the first; 0 is the empty index, which has no file.
+    token, parent
+        A random name of this manifest, and that of the one it was made from.
+    source
+        Where the subscriptions come from; opaque here.
+    created
+        UTC, for the eye only.
+    absorbed
+        Partition of the subscriptions topic to the next offset to read: all before it is in this version.
+    segments
+        In the order they were published; a merged one stands where its first input stood.
+    """
+
+    format: int
+    version: int
+    token: str
+    parent: str
+    source: str
+    created: str
+    absorbed: dict[int, int]
+    segments: tuple[SegmentEntry, ...]
+
+    def successor(
+        self, segments: Sequence[SegmentEntry], absorbed: Mapping[int, int] | None = None, source: str = ""
+    ) -> Manifest:
+        """Return the next version with these segments; offsets and source stay where none are given."""
+        return Manifest(
+            format=FORMAT,
+            version=self.version + 1,
+            token=secrets.token_hex(8),
+            parent=self.token,
+            source=source or self.source,
+            created=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            absorbed=self.absorbed | dict(absorbed or {}),
+            segments=tuple(segments),
+        )
+
+
+EMPTY = Manifest(FORMAT, 0, "", "", "", "", {}, ())
+"""Version 0: nothing was published yet, so nothing matches."""
+
+
+class VersionTaken(Exception):
+    """Another process published this version first; read the latest manifest and compute the change again."""
+
+
+class _FormatOnly(msgspec.Struct):
+    format: int
+
+
+def versions(directory: AnyPath | IndexDirectory) -> list[int]:
+    """Return the versions that have a manifest, ascending."""
+    return files.numbers(IndexDirectory.of(directory).manifests, MANIFEST)
+
+
+def latest_version(directory: AnyPath | IndexDirectory) -> int:
+    """Return the latest published version; 0 for an empty or missing directory."""
+    return max(versions(directory), default=0)
+
+
+def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest:
+    """Read a version's manifest.
+
+    Raises
+    ------
+    DamagedFile
+        It is missing, torn or altered.
+    TocsinError
+        It has a format that this version cannot read.
+    """
+    if version == 0:
+        return EMPTY
+    path = IndexDirectory.of(directory).manifest(version)
+    data = files.read(path)
+    found = checked_json.decode(data, _FormatOnly, path).format
+    if found != FORMAT:
+        raise TocsinError(
+            f"{path} has format {found}, this version reads {FORMAT}. Remove the index directory and the job's "
+            "checkpoint to rebuild the index from the subscriptions topic, or run the version that wrote it."
+        )
+    manifest = checked_json.decode(data, Manifest, path)
+    if manifest.version != version:
+        raise DamagedFile(path, f"version {manifest.version}", f"version {version}")
+    return manifest
+
+
+def latest(directory: AnyPath | IndexDirectory) -> Manifest:
+    """Read the latest manifest, also while others publish and collect garbage."""
+    version = latest_version(directory)
+    while True:
+        try:
+            return read_manifest(directory, version)
+        except DamagedFile:
+            newer = latest_version(directory)
+            if newer == version:
+                raise
+            version = newer
+
+
+def publish(directory: AnyPath | IndexDirectory, manifest: Manifest) -> None:
+    """Make a version the latest, durably, if nobody else has taken its number.
+
+    Raises
+    ------
+    VersionTaken
+        Somebody has.
+    """
+    layout = IndexDirectory.of(directory)
+    path = layout.manifest(manifest.version)
+    if not files.create_exclusive(path, checked_json.encode(manifest)):
+        raise VersionTaken(manifest.version)
+    if _outrun(layout, manifest):
+        files.remove(path)
+        raise VersionTaken(manifest.version)
+
+
+def _outrun(layout: IndexDirectory, manifest: Manifest) -> bool:
+    """Return whether the number was free only because garbage collection had removed the version that took it.
+
+    That happens to a publisher that slept longer than the grace period between reading a manifest and publishing its
+    successor. A later version then exists that does not descend from this one.
+    """
+    later = [version for version in versions(layout) if version > manifest.version]
+    return bool(later) and read_manifest(layout, later[0]).parent != manifest.token

@@ -1,0 +1,95 @@
+"""The merge policy: a pure function from the sizes of a version's segments to the merges that are due.
+
+Segments fall into levels by their number of live subscriptions, each level `FACTOR` times as large as the one below. A
+level that has gathered `FACTOR` segments is merged into one of the next level. A subscription is therefore rewritten
+about once a level, and at most ``FACTOR - 1`` segments stand in each: the policy of Lucene's LogMergePolicy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FACTOR = 8
+"""Segments that make a merge, and the ratio of sizes from level to level."""
+
+LEVEL_ZERO = 1_000
+"""Segments with fewer live subscriptions are all of one level, however small."""
+
+INPUTS_LIMIT = 64
+"""The most inputs of one merge; more wait for the next."""
+
+DEAD_SHARE = 1 / 3
+"""A segment with a larger share of dead subscriptions is rewritten, alone or in a merge that is due anyway."""
+
+MERGED_LIMIT = 16_000_000
+"""The most live subscriptions of a merged segment, so that one merge fits a host's memory."""
+
+
+@dataclass(frozen=True)
+class SegmentStat:
+    """What the policy looks at.
+
+    Attributes
+    ----------
+    name
+        The segment.
+    count, dead
+        Its subscriptions, and how many of them are dead.
+    bytes
+        The length of its file.
+    """
+
+    name: str
+    count: int
+    dead: int
+    bytes: int
+
+    @property
+    def alive(self) -> int:
+        """The number of live subscriptions."""
+        return self.count - self.dead
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """Segments to be replaced by one segment of their live subscriptions, or by none when there are none."""
+
+    inputs: tuple[str, ...]
+
+
+def plan(sizes: Sequence[SegmentStat]) -> list[MergePlan]:
+    """Return the merges that are due: disjoint, cheapest first.
+
+    Segments that are dead as a whole are dropped by one plan of their own, since that needs no work.
+    """
+    empty = [s for s in sizes if s.alive == 0]
+    plans = [empty] if empty else []
+    levels: dict[int, list[SegmentStat]] = {}
+    for stat in sorted((s for s in sizes if s.alive > 0), key=lambda s: s.alive):
+        levels.setdefault(_level(stat.alive), []).append(stat)
+    for _, members in sorted(levels.items()):
+        plans += _merges(members)
+    return [MergePlan(tuple(stat.name for stat in stats)) for stats in plans]
+
+
+def _level(alive: int) -> int:
+    """Return 0 below `LEVEL_ZERO`, and one more for each factor of `FACTOR` above it."""
+    level, bound = 0, LEVEL_ZERO
+    while alive >= bound:
+        level, bound = level + 1, bound * FACTOR
+    return level
+
+
+def _merges(members: Sequence[SegmentStat]) -> list[list[SegmentStat]]:
+    """Return a level's merges; ``members`` ascend by live subscriptions, so the smallest are merged first."""
+    batch: list[SegmentStat] = []
+    total = 0
+    for stat in members:
+        if len(batch) == INPUTS_LIMIT or total + stat.alive > MERGED_LIMIT:
+            break
+        batch.append(stat)
+        total += stat.alive
+    due = [batch] if len(batch) >= FACTOR else []
+    taken = {stat.name for stats in due for stat in stats}
+    return due + [[s] for s in members if s.name not in taken and s.dead > DEAD_SHARE * s.count]

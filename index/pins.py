@@ -1,0 +1,52 @@
+"""Pins: which version a micro-batch is matched with, written once, so that a replay is matched with the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from index import checked_json, files
+from index.directory import PIN, AnyPath, IndexDirectory
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """The content of a pin's file."""
+
+    version: int
+
+
+def pin(directory: AnyPath | IndexDirectory, owner: str, batch: int, version: int) -> int:
+    """Bind an owner's batch to a version unless it is bound already; return the version it is bound to.
+
+    Garbage collection keeps a pinned version and all of its files until `unpin_before` lets go of the batch.
+    """
+    layout = IndexDirectory.of(directory)
+    files.make_folder(layout.pins_of(owner))
+    path = layout.pin(owner, batch)
+    if files.create_exclusive(path, checked_json.encode(Pin(version))):
+        return version
+    return checked_json.decode(files.read(path), Pin, path).version
+
+
+def unpin_before(directory: AnyPath | IndexDirectory, owner: str, batch: int) -> None:
+    """Let go of the owner's batches before ``batch``."""
+    layout = IndexDirectory.of(directory)
+    for pinned in files.numbers(layout.pins_of(owner), PIN):
+        if pinned < batch:
+            files.remove(layout.pin(owner, pinned))
+
+
+def pinned_versions(directory: AnyPath | IndexDirectory) -> set[int]:
+    """Return the versions that some owner's batch is bound to."""
+    layout = IndexDirectory.of(directory)
+    return {version for owner in files.names(layout.pins) for version in _versions_of(layout, owner)}
+
+
+def _versions_of(layout: IndexDirectory, folder: str) -> Iterator[int]:
+    for name in files.names(layout.pins / folder, PIN):
+        path = layout.pins / folder / name
+        try:
+            yield checked_json.decode(path.read_bytes(), Pin, path).version
+        except FileNotFoundError:
+            continue  # let go of meanwhile

@@ -1,0 +1,170 @@
+"""The reader: follows versions in one process and matches event blocks against all segments of a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+
+from index.byte_rows import ByteRows
+from index.dead_set import Ordinals, read_dead
+from index.directory import AnyPath, IndexDirectory
+from index.engine import Engine, Matcher
+from index.event_block import EventBlock
+from index.found import Found, combine
+from index.manifest import SegmentEntry, latest_version, read_manifest
+from index.segment import NO_LABELS, Segment
+from index.segment_cache import SegmentCache
+from schemas.errors import TocsinError
+from schemas.records import Subscription
+
+__all__ = ["Found", "IndexReader", "Snapshot", "SnapshotStats", "latest_version"]
+
+
+class SnapshotStats(msgspec.Struct, frozen=True):
+    """Sizes of a version; segments that are dead as a whole are not counted."""
+
+    version: int
+    segments: int
+    subscriptions: int
+    dead: int
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class LiveSegment:
+    """A segment as one version sees it."""
+
+    entry: SegmentEntry
+    segment: Segment
+    matcher: Matcher
+    dead: Ordinals
+
+    def subscription(self, id_: ByteRows) -> Subscription | None:
+        """Return the subscription with this id (one row), or None when it is not here or dead."""
+        ordinal = int(self.segment.rows.ids.find(id_)[0])
+        place = int(np.searchsorted(self.dead, ordinal))
+        if ordinal < 0 or (place < len(self.dead) and self.dead[place] == ordinal):
+            return None
+        return self.segment.rows.subscription(ordinal)
+
+
+class Snapshot:
+    """One version, open. It never changes; one snapshot is used by one thread at a time.
+
+    Attributes
+    ----------
+    version
+        Its number.
+    segments
+        Its segments that hold something alive; `Found.segment` indexes them.
+    absorbed
+        Partition of the subscriptions topic to the next offset: all before it is in this version.
+    """
+
+    def __init__(self, version: int, segments: Sequence[LiveSegment], absorbed: dict[int, int]) -> None:
+        self.version = version
+        self.segments = tuple(segments)
+        self.absorbed = absorbed
+
+    @property
+    def stats(self) -> SnapshotStats:
+        """Sizes."""
+        entries = [live.entry for live in self.segments]
+        return SnapshotStats(
+            version=self.version,
+            segments=len(entries),
+            subscriptions=sum(entry.alive for entry in entries),
+            dead=sum(entry.dead_count for entry in entries),
+            bytes=sum(entry.segment.bytes for entry in entries),
+        )
+
+    def match(self, block: EventBlock) -> Found:
+        """Match every event of the block: its first ``top`` matches by (score falling, id rising) over all segments."""
+        matches = [live.matcher.match(block, live.dead if len(live.dead) else None) for live in self.segments]
+        return combine(block.top, matches, [live.segment.rows.ids for live in self.segments])
+
+    def ids(self, found: Found) -> list[bytes]:
+        """Return the matches' ids, UTF-8, row by row."""
+        return self._fetch(found, [live.segment.rows.ids for live in self.segments])
+
+    def labels(self, found: Found) -> list[bytes]:
+        """Return the matches' labels as JSON objects, row by row."""
+        return [row or NO_LABELS for row in self._fetch(found, [live.segment.rows.labels for live in self.segments])]
+
+    def get(self, id_: str) -> Subscription | None:
+        """Return the subscription with this id, or None when there is none in this version."""
+        wanted = ByteRows.of([id_.encode()])
+        return next((s for live in self.segments if (s := live.subscription(wanted)) is not None), None)
+
+    def _fetch(self, found: Found, columns: Sequence[ByteRows]) -> list[bytes]:
+        """Gather segment by segment, then bring the rows into the order of the matches."""
+        order = np.argsort(found.segment, kind="stable")
+        bounds = np.searchsorted(found.segment[order], np.arange(len(columns) + 1))
+        places = [order[start:stop] for start, stop in pairwise(bounds.tolist())]
+        gathered = [column.take(found.subscription[rows]) for column, rows in zip(columns, places, strict=True)]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return ByteRows.concatenate(gathered).take(back).to_list()
+
+
+class IndexReader:
+    """Opens versions of an index directory; what two versions share is opened once.
+
+    Parameters
+    ----------
+    directory
+        The index directory; it may not exist yet.
+    engines
+        The engines that the segments may name.
+    """
+
+    def __init__(self, directory: AnyPath | IndexDirectory, engines: Iterable[Engine]) -> None:
+        self._layout = IndexDirectory.of(directory)
+        self._engines = {engine.name: engine for engine in engines}
+        self._cache = SegmentCache(self._layout)
+        self._current = Snapshot(0, (), {})
+
+    def latest_version(self) -> int:
+        """Return the latest published version; 0 when there is none."""
+        return latest_version(self._layout)
+
+    def at(self, version: int) -> Snapshot:
+        """Open a version; 0 is the empty index.
+
+        The version must be pinned, or superseded no longer ago than garbage collection's grace period.
+
+        Raises
+        ------
+        DamagedFile
+            Some file of the version is missing, torn or altered; the version is not opened in part.
+        TocsinError
+            A segment was built by an engine that this reader was not given.
+        """
+        if version != self._current.version:
+            manifest = read_manifest(self._layout, version)
+            shared = {live.entry.segment.name: live for live in self._current.segments}
+            live = [self._live(entry, shared.get(entry.segment.name)) for entry in manifest.segments if entry.alive]
+            self._current = Snapshot(version, live, manifest.absorbed)
+            self._cache.keep(manifest.segments)
+        return self._current
+
+    def _live(self, entry: SegmentEntry, before: LiveSegment | None) -> LiveSegment:
+        """Open an entry, with what the version before it had open."""
+        if before is not None and before.entry == entry:
+            return before
+        segment = self._cache.get(entry)
+        matcher = self._engine(segment).open(segment.parts) if before is None else before.matcher
+        return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry))
+
+    def _engine(self, segment: Segment) -> Engine:
+        if segment.engine not in self._engines:
+            raise TocsinError(
+                f"{segment.file.path} was built by engine {segment.engine!r}, and this job knows "
+                f"{sorted(self._engines)}. Set the engine back, or remove the index directory and the job's "
+                "checkpoint to build it anew."
+            )
+        return self._engines[segment.engine]

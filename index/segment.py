@@ -1,0 +1,199 @@
+"""Segments: immutable, self-contained files of subscriptions, with the engine's arrays, ids, bodies and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from index import files
+from index.array_file import ArrayFile, open_arrays, write_arrays
+from index.byte_rows import ByteRows
+from index.directory import AnyPath, IndexDirectory
+from index.engine import Engine, Parts
+from index.files import DamagedFile
+from schemas.expression import Expression
+from schemas.records import Subscription
+
+KIND = "segment"
+
+VERIFY_LIMIT = 2**20
+"""Files up to this many bytes have their arrays' checksums compared when they are opened: it costs under 1 ms."""
+
+
+class SegmentInfo(msgspec.Struct, frozen=True):
+    """What a manifest says of a segment file; ``checksum`` stands for its whole content."""
+
+    name: str
+    bytes: int
+    count: int
+    checksum: int
+
+
+class Body(msgspec.Struct, frozen=True, array_like=True):
+    """A subscription without its id and labels, which have columns of their own, and without field names."""
+
+    expression: Expression
+    priority: float
+    mode: Literal["all", "relaxed", "threshold"]
+    threshold: float | None
+    not_before: int | None
+    not_after: int | None
+
+
+_encoder = msgspec.msgpack.Encoder()
+_body_decoder = msgspec.msgpack.Decoder(Body)
+_labels_encoder = msgspec.json.Encoder()
+_labels_decoder = msgspec.json.Decoder(dict[str, str])
+
+NO_LABELS = b"{}"
+"""Empty labels as JSON; the column holds nothing for them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Subscriptions in columns; row ``i`` of each is ordinal ``i``'s.
+
+    Attributes
+    ----------
+    ids
+        UTF-8, strictly ascending.
+    bodies
+        `Body` in MessagePack.
+    labels
+        JSON objects as notifications carry them; empty where there are none.
+    """
+
+    ids: ByteRows
+    bodies: ByteRows
+    labels: ByteRows
+
+    @classmethod
+    def of(cls, subscriptions: Sequence[Subscription]) -> Rows:
+        """Return the subscriptions in columns."""
+        return cls(
+            ByteRows.of([s.id.encode() for s in subscriptions]),
+            ByteRows.of([_encoder.encode(_body(s)) for s in subscriptions]),
+            ByteRows.of([_labels_encoder.encode(s.labels) if s.labels else b"" for s in subscriptions]),
+        )
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[Rows]) -> Rows:
+        """Return the rows of all tables, in their order."""
+        return cls(
+            ByteRows.concatenate([t.ids for t in tables]),
+            ByteRows.concatenate([t.bodies for t in tables]),
+            ByteRows.concatenate([t.labels for t in tables]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, ordinals: npt.NDArray[np.integer]) -> Rows:
+        """Return the named rows, in the order named."""
+        return Rows(self.ids.take(ordinals), self.bodies.take(ordinals), self.labels.take(ordinals))
+
+    def subscription(self, ordinal: int) -> Subscription:
+        """Return a subscription as it was written."""
+        labels = self.labels[ordinal]
+        return Subscription(
+            id=self.ids[ordinal].decode(),
+            labels=_labels_decoder.decode(labels) if labels else {},
+            **msgspec.structs.asdict(_body_decoder.decode(self.bodies[ordinal])),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """An open segment: read-only views of one memory map.
+
+    Attributes
+    ----------
+    info
+        Name, length, count, checksum.
+    engine
+        Name of the engine that built ``parts``.
+    rows
+        Ids, bodies and labels.
+    parts
+        The engine's arrays.
+    """
+
+    info: SegmentInfo
+    engine: str
+    rows: Rows
+    parts: Parts
+    file: ArrayFile
+
+    @classmethod
+    def open(cls, directory: AnyPath | IndexDirectory, name: str) -> Segment:
+        """Map a segment's file.
+
+        Raises
+        ------
+        DamagedFile
+            The file is missing, torn or altered.
+        """
+        file = open_arrays(IndexDirectory.of(directory).segment(name), KIND)
+        if file.bytes <= VERIFY_LIMIT:
+            file.verify()
+        rows = Rows(*(_column(file.arrays, column) for column in ("ids", "bodies", "labels")))
+        parts = {n.removeprefix("engine/"): array for n, array in file.arrays.items() if n.startswith("engine/")}
+        info = SegmentInfo(name, file.bytes, len(rows), file.checksum)
+        return cls(info, file.notes["engine"], rows, parts, file)
+
+    def expect(self, wanted: SegmentInfo) -> None:
+        """Raise `DamagedFile` unless this is the very file that a manifest names."""
+        if self.info != wanted:
+            raise DamagedFile(self.file.path, str(self.info), str(wanted))
+
+
+def write_segment(
+    directory: AnyPath | IndexDirectory, engine: Engine, subscriptions: Sequence[Subscription]
+) -> SegmentInfo:
+    """Build a segment and write its file, which nobody sees until a version names it.
+
+    Parameters
+    ----------
+    directory
+        The index directory; made when missing.
+    engine
+        Builds the arrays that match.
+    subscriptions
+        At least one, with distinct ids, in any order.
+
+    Raises
+    ------
+    schemas.errors.Refused
+        The engine cannot express a subscription.
+    """
+    ordered = sorted(subscriptions, key=lambda s: s.id)
+    return write_rows(directory, engine, ordered, Rows.of(ordered))
+
+
+def write_rows(
+    directory: AnyPath | IndexDirectory, engine: Engine, subscriptions: Sequence[Subscription], rows: Rows
+) -> SegmentInfo:
+    """Write the segment of subscriptions whose columns are at hand; both ascending by id, ids distinct."""
+    if not len(rows) or not rows.ids.ascending():
+        raise ValueError("a segment wants at least one subscription and distinct ids")
+    layout = IndexDirectory.of(directory)
+    layout.create()
+    name = files.unique_name()
+    arrays = {f"engine/{part}": array for part, array in engine.build(subscriptions).items()}
+    for column, table in (("ids", rows.ids), ("bodies", rows.bodies), ("labels", rows.labels)):
+        arrays |= {f"{column}/data": table.data, f"{column}/offsets": table.offsets}
+    length, checksum = write_arrays(layout.segment(name), KIND, {"engine": engine.name}, arrays)
+    return SegmentInfo(name, length, len(rows), checksum)
+
+
+def _body(subscription: Subscription) -> Body:
+    return Body(*(getattr(subscription, field) for field in Body.__struct_fields__))
+
+
+def _column(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> ByteRows:
+    return ByteRows(arrays[f"{name}/data"], arrays[f"{name}/offsets"])

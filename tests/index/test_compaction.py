@@ -1,0 +1,117 @@
+"""Compaction beside a running writer: the tail stays short, nothing is lost, and the process ends when it should."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from index.block.engine import BlockEngine
+from index.compaction import due, watch
+from index.engine import Engine
+from index.files import names
+from index.manifest import latest, versions
+from index.reader import IndexReader
+from index.segment import write_segment
+from index.writer import IndexWriter
+from schemas.expression import In
+from schemas.records import Subscription
+from tests.index.oracle_engine import OracleEngine
+
+PATIENCE = 30.0
+
+
+def publish(index: Path, engine: Engine, *ids: str) -> None:
+    info = write_segment(index, engine, [Subscription(id_, In("a", ("x",))) for id_ in ids])
+    IndexWriter(index).publish([info], [], {})
+
+
+def eventually(what: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(what())
+
+
+def test_watching_keeps_the_tail_short_and_collects_garbage_while_deltas_come(tmp_path: Path) -> None:
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        watching = pool.submit(watch, tmp_path, OracleEngine(), 0.01, stop.is_set, 1.0, 10.0)
+        try:
+            for i in range(40):
+                publish(tmp_path, OracleEngine(), f"s{i:02}", "hot")
+            assert eventually(lambda: watching.done() or (not due(tmp_path) and len(versions(tmp_path)) == 1))
+        finally:
+            stop.set()
+        watching.result()
+    assert len(latest(tmp_path).segments) < 8
+    assert len(names(tmp_path / "dead")) <= len(latest(tmp_path).segments)
+    snapshot = IndexReader(tmp_path, [OracleEngine()]).at(latest(tmp_path).version)
+    assert snapshot.stats.subscriptions == 41
+    assert all(snapshot.get(f"s{i:02}") is not None for i in range(40))
+
+
+def run(index: Path, *options: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "index.compaction", str(index), *options], stderr=subprocess.PIPE)
+
+
+def test_one_pass_merges_what_is_due(tmp_path: Path) -> None:
+    for i in range(9):
+        publish(tmp_path, BlockEngine(), f"s{i}")
+    process = run(tmp_path)
+    assert process.wait(PATIENCE) == 0
+    assert [entry.segment.count for entry in latest(tmp_path).segments] == [9]
+
+
+def test_damage_ends_the_process_with_a_sentence(tmp_path: Path) -> None:
+    for i in range(8):
+        publish(tmp_path, BlockEngine(), f"s{i}")
+    path = tmp_path / "segments" / names(tmp_path / "segments")[3]
+    path.write_bytes(path.read_bytes()[:-9])
+    process = run(tmp_path)
+    _, message = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert message.decode().startswith(f"{path} is damaged")
+    assert b"Traceback" not in message
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_signal_ends_the_process_at_once(number: signal.Signals, tmp_path: Path) -> None:
+    process = run(tmp_path, "--watch", "--every", "0.1")
+    for i in range(8):
+        publish(tmp_path, BlockEngine(), f"s{i}")
+    assert eventually(lambda: not due(tmp_path))
+    process.send_signal(number)
+    assert process.wait(PATIENCE) == -number
+    assert process.communicate()[1] == b""
+
+
+def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "index.compaction", str(tmp_path), "--watch", "--with-parent"]
+    starter = (
+        "import os, subprocess, sys\n"
+        f"print(subprocess.Popen({command!r} + [str(os.getpid())]).pid, flush=True)\n"
+        "sys.stdin.read()"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+
+    def gone() -> bool:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, 0)
+            return Path(f"/proc/{child}/stat").read_text().split()[2] == "Z"
+        return True
+
+    assert eventually(gone)

@@ -1,0 +1,242 @@
+"""Manifests, pins and garbage: exclusive versions, whole or not at all, and nothing removed that is still wanted."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from index import checked_json, files
+from index.dead_set import read_dead, write_dead
+from index.directory import IndexDirectory
+from index.files import DamagedFile
+from index.garbage import collect
+from index.manifest import (
+    EMPTY,
+    SegmentEntry,
+    VersionTaken,
+    latest,
+    latest_version,
+    publish,
+    read_manifest,
+    versions,
+)
+from index.pins import pin, pinned_versions, unpin_before
+from index.segment import SegmentInfo, write_segment
+from index.writer import IndexWriter
+from schemas.errors import TocsinError
+from schemas.expression import In
+from schemas.records import Subscription
+from tests.index.oracle_engine import OracleEngine
+
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> IndexDirectory:
+    directory = IndexDirectory.of(tmp_path / "index")
+    directory.create()
+    return directory
+
+
+def segment(layout: IndexDirectory, *ids: str) -> SegmentInfo:
+    return write_segment(layout, OracleEngine(), [Subscription(id_, In("a", (1,))) for id_ in ids])
+
+
+def age(path: Path, seconds: float) -> None:
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+def test_a_directory_without_manifests_is_version_zero(tmp_path: Path) -> None:
+    assert latest_version(tmp_path / "none") == 0
+    assert latest(tmp_path / "none") == read_manifest(tmp_path / "none", 0) == EMPTY
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_version_comes_back_as_published_and_follows_its_parent(layout: IndexDirectory) -> None:
+    entry = SegmentEntry(segment(layout, "a", "b"))
+    first = EMPTY.successor([entry], {0: 5, 3: 7}, "cluster/topic")
+    publish(layout, first)
+    second = first.successor([], {3: 9})
+    publish(layout, second)
+    assert read_manifest(layout, 1) == first
+    assert latest(layout) == second
+    assert (second.version, second.parent, second.source) == (2, first.token, "cluster/topic")
+    assert second.absorbed == {0: 5, 3: 9}
+    assert layout.manifest(2).name == "00000000000000000002.json"
+
+
+def test_a_version_is_published_once(layout: IndexDirectory) -> None:
+    (layout.manifests / "._00000000000000000009.json").write_text("of a file manager")
+    publish(layout, EMPTY.successor([], {0: 1}))
+    with pytest.raises(VersionTaken):
+        publish(layout, EMPTY.successor([], {0: 2}))
+    assert latest(layout).absorbed == {0: 1}
+    assert files.numbers(layout.manifests, ".json") == [1]
+    assert files.names(layout.manifests, ".tmp") == []
+
+
+def _race(root: Path, worker: int, rounds: int, wins: multiprocessing.Queue[tuple[int, int]]) -> None:
+    layout = IndexDirectory.of(root)
+    won = 0
+    while won < rounds:
+        try:
+            publish(layout, latest(layout).successor([], {worker: won + 1}))
+        except VersionTaken:
+            continue
+        won += 1
+        wins.put((latest_version(layout), worker))
+
+
+def test_processes_that_race_never_share_or_lose_a_version(layout: IndexDirectory) -> None:
+    wins: multiprocessing.Queue[tuple[int, int]] = FORK.Queue()
+    workers = [FORK.Process(target=_race, args=(layout.root, w, 25, wins)) for w in range(4)]
+    for worker in workers:
+        worker.start()
+    for _ in range(100):
+        wins.get(timeout=60)
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode == 0
+    assert versions(layout) == list(range(1, 101))
+    chain = [read_manifest(layout, version) for version in range(1, 101)]
+    assert [m.parent for m in chain] == ["", *(m.token for m in chain[:-1])]
+    assert chain[-1].absorbed == {0: 25, 1: 25, 2: 25, 3: 25}
+
+
+def test_a_publisher_that_slept_until_its_version_was_collected_does_not_publish(layout: IndexDirectory) -> None:
+    writer = IndexWriter(layout)
+    for offset in (1, 2, 3, 4):
+        writer.publish([segment(layout, f"s{offset}")], [], {0: offset})
+    slept = read_manifest(layout, 1).successor([], {0: 99})
+    collect(layout, superseded=0, unpublished=0)
+    assert versions(layout) == [4]
+    with pytest.raises(VersionTaken):
+        publish(layout, slept)
+    assert versions(layout) == [4]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 40, -1])
+def test_a_torn_manifest_is_named_with_the_cure_and_no_older_version_takes_its_place(
+    keep: int, layout: IndexDirectory
+) -> None:
+    for offset in (1, 2):
+        IndexWriter(layout).publish([segment(layout, f"s{offset}")], [], {0: offset})
+    path = layout.manifest(2)
+    path.write_bytes(path.read_bytes()[:keep])
+    for attempt in (lambda: latest(layout), lambda: IndexWriter(layout).publish([], ["s1"], {0: 3})):
+        with pytest.raises(DamagedFile, match="rebuilt from the subscriptions topic") as caught:
+            attempt()
+        assert str(path) in str(caught.value)
+
+
+def test_every_flipped_bit_of_a_manifest_is_found(layout: IndexDirectory) -> None:
+    publish(layout, EMPTY.successor([SegmentEntry(segment(layout, "a"))], {0: 1}, "source"))
+    path = layout.manifest(1)
+    good = path.read_bytes()
+    for position in range(len(good)):
+        for bit in range(8):
+            bad = bytearray(good)
+            bad[position] ^= 1 << bit
+            path.write_bytes(bad)
+            with pytest.raises(TocsinError):
+                read_manifest(layout, 1)
+
+
+def test_another_format_is_refused_with_the_cure(layout: IndexDirectory) -> None:
+    later = msgspec.structs.replace(EMPTY.successor([]), format=99)
+    layout.manifest(1).write_bytes(checked_json.encode(later))
+    with pytest.raises(TocsinError, match=r"has format 99, this version reads 1. Remove the index directory"):
+        latest(layout)
+
+
+def test_a_dead_set_of_another_segment_or_size_is_found(layout: IndexDirectory) -> None:
+    one, other = segment(layout, "a", "b", "c"), segment(layout, "a", "b", "c")
+    entry = write_dead(layout, one, np.array([1], np.uint32))
+    assert read_dead(layout, entry).tolist() == [1]
+    for wrong in (SegmentEntry(other, entry.dead, 1), SegmentEntry(one, entry.dead, 2)):
+        with pytest.raises(DamagedFile):
+            read_dead(layout, wrong)
+
+
+def test_a_pin_is_written_once_and_returned_on_a_replay(layout: IndexDirectory) -> None:
+    assert pin(layout, "job/a:b", 7, 3) == 3
+    assert pin(layout, "job/a:b", 7, 5) == 3
+    assert pin(layout, "job/a:b", 8, 5) == 5
+    assert pin(layout, "..", 7, 4) == 4
+    assert pinned_versions(layout) == {3, 4, 5}
+    unpin_before(layout, "job/a:b", 8)
+    assert pinned_versions(layout) == {4, 5}
+    unpin_before(layout, "nobody", 8)
+
+
+def test_a_damaged_pin_is_named(layout: IndexDirectory) -> None:
+    pin(layout, "job", 1, 3)
+    layout.pin("job", 1).write_bytes(b"")
+    with pytest.raises(DamagedFile):
+        pin(layout, "job", 1, 4)
+
+
+def _history(layout: IndexDirectory) -> None:
+    """Five versions; from the second on, each kills an id of the first segment."""
+    writer = IndexWriter(layout)
+    writer.publish([segment(layout, "a", "b", "c", "d", "e", "f")], [], {0: 1})
+    for offset, id_ in enumerate("abcd", 2):
+        writer.publish([segment(layout, f"x-{id_}")], [id_], {0: offset})
+
+
+def _named(layout: IndexDirectory, *kept: int) -> set[Path]:
+    manifests = [read_manifest(layout, version) for version in kept]
+    entries = [entry for manifest in manifests for entry in manifest.segments]
+    paths = {layout.segment(entry.segment.name) for entry in entries} | {layout.manifest(v) for v in kept}
+    return paths | {layout.dead_set(entry.dead) for entry in entries if entry.dead}
+
+
+def _present(layout: IndexDirectory) -> set[Path]:
+    return {path for path in layout.root.rglob("*") if path.is_file() and path.parent.parent != layout.pins}
+
+
+def test_garbage_collection_keeps_the_latest_version_pinned_ones_and_what_they_name(layout: IndexDirectory) -> None:
+    _history(layout)
+    pin(layout, "job", 0, 2)
+    expected = _named(layout, 2, 5)
+    orphan = layout.segment(segment(layout, "orphan").name)
+    leftover = layout.dead / "x.dead.0123.tmp"
+    leftover.write_bytes(b"half")
+    collected = collect(layout, superseded=0, unpublished=0)
+    assert _present(layout) == expected
+    assert not orphan.exists()
+    assert (collected.manifests, collected.files) == (3, 4), "two dead sets, the orphan and the leftover"
+    unpin_before(layout, "job", 1)
+    collect(layout, superseded=0, unpublished=0)
+    assert _present(layout) == _named(layout, 5)
+    assert collect(layout, superseded=0, unpublished=0).manifests == 0
+
+
+def test_garbage_collection_leaves_young_files_and_versions_superseded_a_short_time_ago(layout: IndexDirectory) -> None:
+    _history(layout)
+    before = _present(layout) | {layout.segment(segment(layout, "unpublished").name)}
+    collect(layout, superseded=60, unpublished=60)
+    assert _present(layout) == before
+    for version in (1, 2, 3):
+        age(layout.manifest(version), 120)
+    collect(layout, superseded=60, unpublished=60)
+    assert versions(layout) == [3, 4, 5], "version 3 is old, but was the latest until version 4 came, which is young"
+
+
+def test_publishing_makes_a_segment_young(layout: IndexDirectory) -> None:
+    info = segment(layout, "a")
+    age(layout.segment(info.name), 7200)
+    IndexWriter(layout).publish([info], [], {0: 1})
+    assert files.age(layout.segment(info.name)) < 60
+
+
+def test_a_folder_that_cannot_be_written_gives_a_sentence_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("a file")
+    with pytest.raises(TocsinError, match=r"Cannot write .*name another index directory"):
+        IndexWriter(tmp_path / "index")
