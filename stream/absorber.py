@@ -1,0 +1,92 @@
+"""Runs in Spark's Python workers: subscription records in, one delta segment a partition and dead letters out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pyarrow as pa
+from index.block.engine import BlockEngine
+from schemas.json_codec import decode_id
+
+from index.writer import SegmentInfo, write_segment
+from schemas.errors import Refused
+from schemas.records import DeadLetter, Subscription
+from stream import rows
+from stream.decoding import Decoding, subscription_decoder
+
+
+class AbsorbTask(msgspec.Struct, frozen=True):
+    """What a worker needs to know to absorb one partition of a micro-batch."""
+
+    index: str
+    topic: str
+    decoding: Decoding
+
+
+class AbsorbedPartition(msgspec.Struct, frozen=True):
+    """What one task made of its records: at most one unpublished segment, and the ids that are gone.
+
+    ``partition`` orders the segments of a batch, so that a replay publishes them in the same order.
+    """
+
+    partition: int
+    segment: SegmentInfo | None
+    removed: list[str]
+
+
+def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Keep the last valid record of each id by offset, write the live ones as a segment, report the rest.
+
+    A record that is refused leaves the id's earlier version in force, whether that came in this batch or before it.
+
+    Parameters
+    ----------
+    task
+        The micro-batch's constants.
+    batches
+        Columns ``key, value`` (binary), ``partition`` (int32), ``offset`` (int64), in any order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Rows of `stream.rows`: dead letters, one `AbsorbedPartition` and one row of counts; nothing for no records.
+    """
+    last: dict[str, tuple[int, Subscription | None]] = {}
+    counts = rows.Counts()
+    letters: list[DeadLetter] = []
+    partition = -1
+    for batch in batches:
+        counts.records += batch.num_rows
+        partition = max(partition, *batch.column("partition").to_pylist(), -1)
+        letters += _take(task, batch, last)
+    if not counts.records:
+        return
+    counts.dead_letters = len(letters)
+    if letters:
+        yield rows.dead_letter_rows(letters)
+    live = [subscription for _, subscription in last.values() if subscription is not None]
+    live.sort(key=lambda subscription: subscription.id.encode())
+    segment = write_segment(task.index, BlockEngine(), live) if live else None
+    removed = sorted(id_ for id_, (_, subscription) in last.items() if subscription is None)
+    yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(partition, segment, removed))
+    yield rows.struct_row(rows.COUNTS, counts)
+
+
+def _take(
+    task: AbsorbTask, batch: pa.RecordBatch, last: dict[str, tuple[int, Subscription | None]]
+) -> list[DeadLetter]:
+    """Decode a batch into ``last`` (id to offset and body, None for a tombstone) and return what was refused."""
+    decode = subscription_decoder(task.decoding)
+    letters: list[DeadLetter] = []
+    columns = [batch.column(name).to_pylist() for name in ("key", "value", "partition", "offset")]
+    for key, value, partition, offset in zip(*columns, strict=True):
+        try:
+            id_ = decode_id(key)
+            subscription = None if value is None else decode(id_, value)
+        except Refused as refused:
+            letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
+            continue
+        if id_ not in last or last[id_][0] < offset:
+            last[id_] = (offset, subscription)
+    return letters

@@ -1,0 +1,92 @@
+"""What both queries share: the gate that lets a stop wait for the batch under way, and the source's options."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stream.checkpoint import Offsets, starting_offsets
+from stream.progress import Stopping
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+BatchFunction = Callable[["DataFrame", int], None]
+
+
+class BatchGate:
+    """Lets one batch of a query through at a time and none after `close`; remembers the error that ended the query."""
+
+    def __init__(self) -> None:
+        self._under_way = threading.Lock()
+        self._closed = False
+        self.error: Exception | None = None
+
+    def guard(self, function: BatchFunction) -> BatchFunction:
+        """Return the function to give to ``foreachBatch``; once the gate is closed it raises `Stopping`."""
+
+        def guarded(frame: DataFrame, batch: int) -> None:
+            with self._under_way:
+                if self._closed:
+                    raise Stopping
+                try:
+                    function(frame, batch)
+                except Exception as error:
+                    self.error = error
+                    raise
+
+        return guarded
+
+    def close(self, seconds: float) -> bool:
+        """Close the gate and wait for the batch under way; return whether it ended in time."""
+        self._closed = True
+        ended = self._under_way.acquire(timeout=seconds)
+        if ended:
+            self._under_way.release()
+        return ended
+
+
+def start_query(
+    spark: SparkSession,
+    topic: str,
+    options: dict[str, str],
+    partitions: int,
+    known: Offsets,
+    limit: int,
+    checkpoint: Path,
+    function: BatchFunction,
+) -> StreamingQuery:
+    """Start a query over one topic.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    topic, partitions
+        What is read; the query is named after it in Spark's logs.
+    options
+        Kafka consumer options with Spark's ``kafka.`` prefix.
+    known
+        Where to begin when the checkpoint is new; partitions that are not named begin at their beginning.
+    limit
+        The most records of one micro-batch.
+    checkpoint
+        The query's own checkpoint folder.
+    function
+        Called with (frame of key, value, partition, offset, millis; batch number).
+    """
+    frame = (
+        spark.readStream.format("kafka")
+        .options(**options)
+        .option("subscribe", topic)
+        .option("startingOffsets", starting_offsets(topic, partitions, known))
+        .option("maxOffsetsPerTrigger", limit)
+        .load()
+        .selectExpr("key", "value", "partition", "offset", "unix_millis(timestamp) AS millis")
+    )
+    return (
+        frame.writeStream.queryName(topic).option("checkpointLocation", str(checkpoint)).foreachBatch(function).start()
+    )

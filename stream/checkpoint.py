@@ -1,0 +1,53 @@
+"""What Structured Streaming wrote down about a micro-batch before it ran: its end offsets, and the query's identity.
+
+Spark records batch N's end offsets in ``offsets/N`` under the checkpoint before the batch starts and reads them back
+on a replay, so they are the one description of a batch that never changes. `foreachBatch` is not told them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from schemas.errors import TocsinError
+
+Offsets = dict[int, int]
+"""Partition to the next offset: everything below it belongs to this batch or an earlier one."""
+
+
+def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
+    """Return the end offsets of a batch, as its query wrote them before running it.
+
+    Raises
+    ------
+    TocsinError
+        The checkpoint lacks the batch, or the batch read another topic.
+    """
+    file = checkpoint / "offsets" / str(batch)
+    try:
+        # Three lines and more: a version, the batch's metadata, then one line of offsets a source; ours has one source.
+        line = file.read_text().splitlines()[2]
+        per_topic = json.loads(line)
+    except (OSError, IndexError, ValueError) as error:
+        raise TocsinError(
+            f"the checkpoint file {file} of micro-batch {batch} can't be read ({error}); start the job again, and if "
+            f"that does not help remove the checkpoint folder: Kafka keeps the committed offsets of the consumer group"
+        ) from error
+    if set(per_topic) != {topic}:
+        raise TocsinError(
+            f"the checkpoint {checkpoint} belongs to topic {', '.join(sorted(per_topic))}, not to {topic}; give this "
+            f"job a checkpoint folder of its own (job.checkpoint_dir)"
+        )
+    return {int(partition): int(offset) for partition, offset in per_topic[topic].items()}
+
+
+def query_identity(checkpoint: Path) -> str:
+    """Return the id that Spark gave the query when the checkpoint was made; a new checkpoint has a new one."""
+    metadata = json.loads((checkpoint / "metadata").read_text())
+    return str(metadata["id"])
+
+
+def starting_offsets(topic: str, partitions: int, known: Offsets) -> str:
+    """Return the ``startingOffsets`` option: known partitions go on where they were, others from their beginning."""
+    earliest = -2
+    return json.dumps({topic: {str(p): known.get(p, earliest) for p in range(partitions)}})

@@ -1,0 +1,108 @@
+"""The command line: which commands there are, with examples of each; what they do is in `stream.commands`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from stream.commands.broker import broker
+from stream.commands.check import check
+from stream.commands.dead_letters import dead_letters
+from stream.commands.demo import demo
+from stream.commands.listen import listen
+from stream.commands.publish import publish
+from stream.commands.run import run
+from stream.commands.settings import settings
+from stream.commands.shared import ConfigOption, SetOption, guarded
+from stream.commands.subscribe import subscribe, unsubscribe
+from stream.commands.topics import topics
+
+app = typer.Typer(
+    name="tocsin",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; the console script ``tocsin``."""
+    app(prog_name="tocsin")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"tocsin {version('tocsin')}")
+        raise typer.Exit
+
+
+@app.callback(epilog=" A first subscription: tocsin subscribe late-jfk \"origin = 'JFK' and dep_delay > 60\"")
+def options(
+    context: typer.Context,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Match events against subscriptions on Kafka: events in, ranked notifications out."""
+    context.obj = (config, overrides or [])
+
+
+def _add(command: Callable[..., None], panel: str, *examples: str, name: str | None = None) -> None:
+    """Register a command with examples for its help."""
+    many = "Examples:" if len(examples) > 1 else "Example:"
+    epilog = "\n\n".join([many, *(f"  {example}" for example in examples)])
+    app.command(name, epilog=epilog, rich_help_panel=panel)(guarded(command))
+
+
+JOB = "The job"
+USE = "Subscribe and publish"
+LOOK = "Look"
+
+_add(demo, JOB, "tocsin demo")
+_add(broker, JOB, "tocsin broker", "tocsin broker --data /var/tmp/kafka --port 9192")
+_add(topics, JOB, "tocsin topics --set topics.partitions=12")
+_add(
+    run,
+    JOB,
+    "tocsin run",
+    "tocsin run --config tocsin.toml --master spark://host:7077 --index /shared/index --set job.top=5",
+)
+_add(
+    subscribe,
+    USE,
+    "tocsin subscribe late-jfk \"origin = 'JFK' and dep_delay > 60 and not carrier in ('UA', 'AA')\" --label desk=ops",
+    "tocsin subscribe late-jfk @filter.txt --priority 2 --not-after 2026-12-31T23:59:59Z",
+)
+_add(unsubscribe, USE, "tocsin unsubscribe late-jfk")
+_add(
+    publish,
+    USE,
+    "tocsin publish flights.jsonl --key-field carrier --rate 500",
+    'echo \'{"origin": "JFK", "dep_delay": 75}\' | tocsin publish -',
+)
+_add(listen, LOOK, "tocsin listen", "tocsin listen --subscription late-jfk --from-beginning --count 10 | jq .score")
+_add(
+    check,
+    LOOK,
+    "tocsin check \"origin = 'JFK' and dep_delay > 60\" flight.json --explain",
+    'echo \'{"price": 7}\' | tocsin check "price between 5 and 10" -',
+)
+_add(
+    dead_letters,
+    LOOK,
+    "tocsin dead-letters --last 20",
+    "tocsin dead-letters --follow | jq -r .message",
+    name="dead-letters",
+)
+_add(settings, LOOK, "tocsin settings > tocsin.toml", "tocsin settings --set job.top=5 | grep -w top")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Every Kafka client's configuration, each setting with its reason, and the topics' end offsets."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from schemas.errors import TocsinError
+from stream.checkpoint import Offsets
+from stream.settings import Settings
+
+Configuration = dict[str, Any]
+Answer = TypeVar("Answer")
+
+REQUEST_SECONDS = 30.0
+
+PASSING = (
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._TRANSPORT,
+    KafkaError._TIMED_OUT,
+)
+"""Errors that pass: right after a topic was made, or a broker came back, leaders and coordinators are not known yet."""
+
+LOG = logging.getLogger("tocsin.kafka")
+"""Takes the clients' own log lines, which would else go to the terminal; the job sends it to its log file."""
+LOG.addHandler(logging.NullHandler())
+
+
+def common(settings: Settings) -> Configuration:
+    """Return what every client is configured with."""
+    return {
+        # The second of two close transactions waits 90 ms with the default, 100; with 3 it waits as long as it must.
+        "retry.backoff.ms": 3,
+        "retry.backoff.max.ms": 20,
+        # Find a broker that was restarted within a second; the default goes up to 10 s.
+        "reconnect.backoff.max.ms": 1000,
+        "client.id": "tocsin",
+        "logger": LOG,
+        **settings.kafka.client,
+        "bootstrap.servers": settings.kafka.bootstrap_servers,
+    }
+
+
+def producer(settings: Settings) -> Configuration:
+    """Return the configuration of a producer of subscriptions and events."""
+    return {
+        # No doubles and no reordering when the producer tries again; implies acks=all.
+        "enable.idempotence": True,
+        # Filter text, events and notifications repeat themselves: a fifth of the bytes on the wire and on disk.
+        "compression.type": "lz4",
+        # The broker's own default limit of a record batch; the client's, 1,000,000, is lower.
+        "message.max.bytes": 1_048_588,
+        # Bounds the memory of a producer that is faster than its brokers; the default is 1 GB.
+        "queue.buffering.max.kbytes": 262_144,
+        "queue.buffering.max.messages": 500_000,
+        **common(settings),
+    }
+
+
+def transactional_producer(settings: Settings, name: str) -> Configuration:
+    """Return the configuration of the job's producer; its transactional id ``name`` fences its predecessors."""
+    return producer(settings) | {
+        "transactional.id": name,
+        "transaction.timeout.ms": settings.job.transaction_timeout_ms,
+        # A failed record fails the commit; without a callback for each delivered one the client spends no time on them.
+        "delivery.report.only.error": True,
+    }
+
+
+def group_reader(settings: Settings, name: str) -> Configuration:
+    """Return the configuration of a consumer that stands for a group: its committed offsets and its metadata."""
+    return common(settings) | {
+        "group.id": name,
+        "isolation.level": "read_committed",
+        # Offsets are committed in the transactions, by nothing else.
+        "enable.auto.commit": False,
+    }
+
+
+def reader(settings: Settings, from_beginning: bool = False) -> Configuration:
+    """Return the configuration of a consumer that reads a topic for a person or a check, leaving nothing behind."""
+    return common(settings) | {
+        # librdkafka wants a group; this one commits nothing and joins nobody.
+        "group.id": f"{settings.job.name}-reader-{uuid.uuid4().hex[:12]}",
+        "auto.offset.reset": "earliest" if from_beginning else "latest",
+        # What an aborted transaction wrote was never said.
+        "isolation.level": "read_committed",
+        "enable.auto.commit": False,
+        # Tells when the end of a partition is reached.
+        "enable.partition.eof": True,
+    }
+
+
+def spark_options(settings: Settings) -> dict[str, str]:
+    """Return the options of Spark's Kafka source that are the same for every topic."""
+    consumer = {
+        **_java_properties(settings.kafka.client),
+        "bootstrap.servers": settings.kafka.bootstrap_servers,
+        # A subscription or event of an aborted transaction must not match.
+        "isolation.level": "read_committed",
+    }
+    # Names Spark's own consumer groups, so that brokers with access rules can allow them.
+    return {f"kafka.{name}": value for name, value in consumer.items()} | {
+        "groupIdPrefix": f"{settings.job.name}-spark"
+    }
+
+
+def _java_properties(client: dict[str, str]) -> dict[str, str]:
+    """Translate librdkafka's properties to those of the Java client, which passes over those it does not know."""
+    java = {name: value for name, value in client.items() if name not in ("client.id", "debug", "log_level")}
+    if "sasl.mechanisms" in client:
+        java["sasl.mechanism"] = client["sasl.mechanisms"]
+    if "sasl.username" in client:
+        mechanism = java.get("sasl.mechanism")
+        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        user, password = (_quoted(client.get(name, "")) for name in ("sasl.username", "sasl.password"))
+        java["sasl.jaas.config"] = (
+            f"org.apache.kafka.common.security.{module} required username={user} password={password};"
+        )
+    if "ssl.ca.location" in client:
+        java |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": client["ssl.ca.location"]}
+    if "ssl.certificate.location" in client and "ssl.key.location" in client:
+        java |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": Path(client["ssl.certificate.location"]).read_text(),
+            "ssl.keystore.key": Path(client["ssl.key.location"]).read_text(),
+        }
+    if client.get("ssl.endpoint.identification.algorithm") == "none":
+        java["ssl.endpoint.identification.algorithm"] = ""
+    return java
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def admin(settings: Settings) -> AdminClient:
+    """Return a client for topics and groups.
+
+    Raises
+    ------
+    TocsinError
+        A property of ``kafka.client`` is unknown or has a value that does not fit.
+    """
+    try:
+        return AdminClient(common(settings))
+    except KafkaException as error:
+        raise TocsinError(f"kafka.client is refused by the Kafka client library: {error.args[0].str()}") from error
+
+
+class TopicEnds:
+    """Asks where topics end; a context manager, used by any thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._admin = admin(settings)
+        self._partitions: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del self._admin
+
+    def partitions(self, topic: str) -> int:
+        """Return the number of partitions, as it was when first asked."""
+        if topic not in self._partitions:
+            try:
+                self._partitions[topic] = len(self._admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions)
+            except KafkaException as error:
+                raise unreachable(self._settings, error) from error
+        return self._partitions[topic]
+
+    def of(self, topic: str) -> Offsets:
+        """Return the next offset of each partition: all that was acknowledged lies below it.
+
+        Records of open transactions lie above it, and so do those of a transaction that was committed within the last
+        milliseconds: Kafka answers the commit before it has marked the partitions. Waiting for them would hold events
+        back as long as any producer keeps a transaction open, which some do for minutes.
+        """
+        try:
+            return while_passing(lambda: self._ask(topic))
+        except KafkaException as error:
+            raise unreachable(self._settings, error) from error
+
+    def _ask(self, topic: str) -> Offsets:
+        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(self.partitions(topic))}
+        answers = self._admin.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_SECONDS
+        )
+        return {partition.partition: answer.result().offset for partition, answer in answers.items()}
+
+
+def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -> Answer:
+    """Ask the brokers, and again while the error is one that passes.
+
+    Raises
+    ------
+    KafkaException
+        Another error, or one of those for longer than ``seconds``.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)
+
+
+def unreachable(settings: Settings, error: KafkaException) -> TocsinError:
+    """Return the sentence for brokers that do not answer."""
+    return TocsinError(
+        f"Kafka does not answer at {settings.kafka.bootstrap_servers} ({error.args[0].str()}); start a broker (tocsin "
+        f"broker runs one), or name yours in kafka.bootstrap_servers"
+    )

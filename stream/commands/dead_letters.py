@@ -1,0 +1,120 @@
+"""``tocsin dead-letters``: the records that could not be understood, each with its reason."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stream.commands.shared import (
+    ConfigOption,
+    JsonOption,
+    SetOption,
+    check_reader,
+    load,
+    printable,
+    say,
+    write_line,
+)
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+WAIT_SECONDS = 0.25
+PREVIEW = 200
+"""How many characters of a value the table shows."""
+
+
+def dead_letters(
+    context: typer.Context,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the latest N.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with those to come, until Ctrl-C.")] = False,
+    json: JsonOption = False,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Show the records that were refused, with the reason, the place they came from and their value.
+
+    In a terminal they are a table, elsewhere JSON lines with the members reason, message, topic, partition, offset,
+    time, key and value; a key or value that is not UTF-8 text comes as key_base64 or value_base64.
+    """
+    settings = load(context, config, overrides)
+    from stream.commands.kafka import TopicReader
+
+    show = _print_lines if json or not sys.stdout.isatty() else _print_table
+    with TopicReader(settings, settings.topics.dead_letters, from_beginning=True) as reader:
+        there: deque[dict[str, Any]] = deque(maxlen=last)
+        while not reader.at_end:
+            there.extend(_letter(record) for record in reader.read(WAIT_SECONDS))
+        show(sorted(there, key=lambda letter: letter["time"]))
+        if not there:
+            say(f"no dead letters on {settings.topics.dead_letters}")
+        while follow:
+            show([_letter(record) for record in reader.read(WAIT_SECONDS)])
+            check_reader()
+
+
+def _letter(record: Message) -> dict[str, Any]:
+    """Return the dead letter that a record of the topic is."""
+    headers = {name: _header(value) for name, value in dict(record.headers() or {}).items()}
+    milliseconds = record.timestamp()[1]
+    return {
+        "reason": headers.get("tocsin.reason", ""),
+        "message": headers.get("tocsin.message", ""),
+        "topic": headers.get("tocsin.topic", ""),
+        "partition": int(headers.get("tocsin.partition") or -1),
+        "offset": int(headers.get("tocsin.offset") or -1),
+        "time": datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+        + f"{milliseconds % 1000:03d}Z",
+        **_text("key", record.key()),
+        **_text("value", record.value()),
+    }
+
+
+def _header(value: str | bytes | None) -> str:
+    return value if isinstance(value, str) else (value or b"").decode(errors="replace")
+
+
+def _text(name: str, content: str | bytes | None) -> dict[str, str | None]:
+    if content is None or isinstance(content, str):
+        return {name: content}
+    try:
+        return {name: content.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(content).decode()}
+
+
+def _print_lines(letters: list[dict[str, Any]]) -> None:
+    import msgspec
+
+    for letter in letters:
+        write_line(msgspec.json.encode(letter))
+
+
+def _print_table(letters: list[dict[str, Any]]) -> None:
+    """Print letters as rows; the columns' shares of the width are fixed, so later rows stand under earlier ones."""
+    if not letters:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(expand=True, show_lines=True)
+    for title, ratio in (("reason", 3), ("message", 6), ("from", 4), ("key", 2), ("value", 6)):
+        table.add_column(title, ratio=ratio, overflow="fold")
+    for letter in letters:
+        place = f"{letter['topic']} {letter['partition']}/{letter['offset']}"
+        shown = [letter["reason"], letter["message"], place, _preview(letter, "key"), _preview(letter, "value")]
+        table.add_row(*(Text(printable(text)) for text in shown))
+    Console().print(table)
+
+
+def _preview(letter: dict[str, Any], name: str) -> str:
+    text = letter.get(name) if name in letter else f"base64 {letter[f'{name}_base64']}"
+    if text is None:
+        return "(none)"
+    return text if len(text) <= PREVIEW else f"{text[:PREVIEW]}… ({len(text):,} characters)"

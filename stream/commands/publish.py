@@ -1,0 +1,156 @@
+"""``tocsin publish``: events from JSON lines to the events topic, checked one by one, at a given rate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from schemas.errors import Refused, TocsinError
+from stream.commands.shared import ConfigOption, SetOption, counted, load, say
+
+if TYPE_CHECKING:
+    from schemas.records import Event
+    from stream.commands.kafka import Sender
+    from stream.settings import Settings
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes were read and how many events were sent."""
+
+
+def publish(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines, one event each; - for stdin.")],
+    rate: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="Events a second, at most.")] = None,
+    key_field: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Attribute whose first value becomes the record's key; dots for nested."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Report lines that are not events and go on, instead of stopping.")
+    ] = False,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Publish events from a file of JSON lines.
+
+    Every line is checked before it is sent. At the first that is no event the command stops with exit code 1, and
+    says which line that is: the lines before it are published, that line and those after it are not.
+    Empty lines are passed over.
+    """
+    settings = load(context, config, overrides)
+    if settings.events.format != "json":
+        raise TocsinError(
+            f"this command writes JSON, but events.format is {settings.events.format}; use another producer"
+        )
+    from stream.commands.kafka import Sender
+
+    with _open(file) as lines:
+        sender = Sender(settings, settings.topics.events)
+        run = _Run(settings, sender, key_field, skip_bad, rate)
+        try:
+            with sender, _progress(lines) as tell:
+                run.send_all(lines, tell)
+        finally:  # counts what was acknowledged until the sender was closed, also after Ctrl-C
+            skipped = f", skipped {counted(run.skipped, 'bad line')}" if run.skipped else ""
+            say(f"published {counted(sender.acknowledged, 'event')} to {settings.topics.events}{skipped}")
+
+
+class _Run:
+    """One run over the lines."""
+
+    def __init__(
+        self, settings: Settings, sender: Sender, key_field: str | None, skip_bad: bool, rate: float | None
+    ) -> None:
+        self._limits = settings.limits
+        self._sender = sender
+        self._key_field = key_field
+        self._skip_bad = skip_bad
+        self._rate = rate
+        self.sent = 0
+        self.skipped = 0
+
+    def send_all(self, lines: BinaryIO, tell: Progress) -> None:
+        """Send every line that is an event, no faster than the rate."""
+        from schemas.json_codec import decode_event
+
+        began = time.monotonic()
+        position = 0
+        for number, line in enumerate(lines, 1):
+            position += len(line)
+            value = line.strip()
+            if not value:
+                continue
+            try:
+                event = decode_event(value, None, self._limits)
+            except Refused as refused:
+                self._refuse(number, refused)
+                continue
+            if self._rate is not None:
+                self._wait_until(began + self.sent / self._rate)
+            self._sender.send(self._key(event), value)
+            self.sent += 1
+            tell(position, self.sent)
+
+    def _refuse(self, number: int, refused: Refused) -> None:
+        if not self._skip_bad:
+            self._sender.flush()
+            raise TocsinError(f"line {number} is not an event, so nothing from it on was published: {refused}")
+        say(f"line {number} skipped: {refused}")
+        self.skipped += 1
+
+    def _wait_until(self, moment: float) -> None:
+        while (left := moment - time.monotonic()) > 0:
+            self._sender.serve(left)
+
+    def _key(self, event: Event) -> bytes | None:
+        values = event.attributes.get(self._key_field, ()) if self._key_field is not None else ()
+        if not values:
+            return None
+        first = values[0]
+        return (str(first).lower() if isinstance(first, bool) else str(first)).encode()
+
+
+@contextmanager
+def _open(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        lines = Path(file).open("rb")  # noqa: SIM115 - an OSError of the block below is not this one's
+    except OSError as error:
+        raise TocsinError(f"{file} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+    with lines:
+        yield lines
+
+
+@contextmanager
+def _progress(lines: BinaryIO) -> Iterator[Progress]:
+    """Yield a function that draws a progress bar where stderr is a terminal and does nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda position, sent: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    known = lines is not sys.stdin.buffer
+    size = Path(lines.name).stat().st_size if known else 0
+    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn()) if size else ()
+    text = TextColumn("{task.fields[sent]:,} events, {task.fields[rate]:,.0f}/s")
+    with Progress("publishing", *columns, text, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=size or None, sent=0, rate=0.0)
+        began = drawn = time.monotonic()
+
+        def tell(position: int, sent: int) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            if now - drawn > 0.1:
+                drawn = now
+                bar.update(task, completed=position, sent=sent, rate=sent / (now - began))
+
+        yield tell

@@ -1,0 +1,35 @@
+"""``tocsin run``: the job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream.commands.shared import ConfigOption, SetOption, load
+
+
+def run(
+    context: typer.Context,
+    master: Annotated[
+        str | None, typer.Option(metavar="MASTER", help="Where Spark runs: local[*], spark://host:7077, yarn …")
+    ] = None,
+    index: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the index.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of Spark's checkpoints.")] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Run the job: subscriptions and events in, notifications out, until Ctrl-C or SIGTERM.
+
+    It goes on where the last run with the same index and checkpoint ended.
+    """
+    chosen = {"job.master": master, "job.index_dir": index, "job.checkpoint_dir": checkpoint}
+    named = [f"{name}={value}" for name, value in chosen.items() if value is not None]
+    settings = load(context, config, [*(overrides or []), *named])
+    from stream.commands.kafka import reach
+
+    reach(settings)  # before Spark is imported and started: a missing broker is said at once
+    from stream import job
+
+    raise typer.Exit(job.run(settings))

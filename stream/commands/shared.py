@@ -1,0 +1,164 @@
+"""What the commands share: the settings options, text arguments, output, and how an error becomes an exit code.
+
+Every command starts this module, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import select
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+
+import typer
+
+from schemas.errors import Refused, TocsinError
+
+if TYPE_CHECKING:
+    from stream.settings import Settings
+
+FAILURE = 1
+BROKEN_PIPE = 141
+"""Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
+
+SETTINGS_PANEL = "Settings"
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="TOCSIN_CONFIG",
+        help="Settings file (TOML); 'tocsin settings' prints one.",
+        rich_help_panel=SETTINGS_PANEL,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="One setting, over the file and the environment; may be repeated.",
+        rich_help_panel=SETTINGS_PANEL,
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="JSON lines, also in a terminal; elsewhere they are the default.")
+]
+
+Parameters = ParamSpec("Parameters")
+
+
+def load(context: typer.Context, config: Path | None, overrides: list[str] | None) -> Settings:
+    """Return the settings; options after the command's name go over those before it."""
+    from stream.settings import load_settings
+
+    config_before, overrides_before = context.obj or (None, [])
+    return load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+
+
+def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Return the command with errors that are meant for the user turned into one sentence and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except TocsinError as error:
+            fail(error)
+        except BrokenPipeError:
+            _forget_stdout()
+            raise typer.Exit(BROKEN_PIPE) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def fail(error: object, code: int = FAILURE) -> NoReturn:
+    """Print a sentence to stderr and end with an exit code."""
+    say(f"tocsin: {error}")
+    raise typer.Exit(code)
+
+
+def say(sentence: str) -> None:
+    """Print chatter: it goes to stderr, so that stdout holds data only."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def write_line(line: bytes) -> None:
+    """Print one line of data at once, so that the next program of a pipe sees it."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def check_reader() -> None:
+    """Raise BrokenPipeError when nobody reads stdout any more; found without writing."""
+    if not hasattr(select, "poll"):
+        return
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    if any(events & (select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0)):
+        raise BrokenPipeError
+
+
+def tree_of(text: str) -> object:
+    """Return an expression tree, as plain JSON, of a text; whether it is one is for the codec to say."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise Refused("subscription.json", f"the expression is not JSON: {error}") from error
+
+
+def text_of(argument: str) -> str:
+    """Return the argument, or for ``@FILE`` the file's text, for ``@-`` that of stdin."""
+    if not argument.startswith("@"):
+        return argument
+    return read_text(argument[1:])
+
+
+def read_text(name: str) -> str:
+    """Return a file's text, ``-`` meaning stdin."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise TocsinError(f"{name} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+    except UnicodeDecodeError as error:
+        raise TocsinError(f"{name} is not UTF-8 text: {error}") from error
+
+
+@contextmanager
+def pointing_at(text: str | None) -> Iterator[None]:
+    """Add the refused line of a filter text, with a mark under the column, to the sentence that refuses it."""
+    try:
+        yield
+    except Refused as refused:
+        place = re.search(r"line (\d+), column (\d+)", str(refused))
+        if text is None or place is None:
+            raise
+        line, column = int(place[1]), int(place[2])
+        shown = (text.splitlines() or [""])[min(line, len(text.splitlines()) or 1) - 1]
+        raise TocsinError(f"{refused}\n  {printable(shown.expandtabs(1))}\n  {' ' * (column - 1)}^") from refused
+
+
+def counted(number: int, thing: str) -> str:
+    """Return ``1 event``, ``2,000 events``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters spelled out, so that a record can't steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter's last flush from meeting the closed pipe again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

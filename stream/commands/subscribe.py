@@ -1,0 +1,109 @@
+"""``tocsin subscribe`` and ``tocsin unsubscribe``: one subscription, checked before it is sent, acknowledged after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from schemas.errors import TocsinError
+from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, say, text_of, tree_of
+
+if TYPE_CHECKING:
+    from stream.settings import Settings
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the subscription.", show_default=False)]
+
+
+def subscribe(
+    context: typer.Context,
+    id_: IdArgument,
+    filter_: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILTER]", help="Filter text; @FILE takes it from a file, @- from stdin."),
+    ] = None,
+    expression: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
+    ] = None,
+    priority: Annotated[float | None, typer.Option(help="Constant score, added to the weights'.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
+    ] = None,
+    not_before: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Earliest event time, for example 2026-05-01T00:00:00Z.")
+    ] = None,
+    not_after: Annotated[str | None, typer.Option(metavar="TIME", help="Latest event time.")] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Add a subscription, or replace the one with the same id.
+
+    The filter is checked first; nothing is sent when it is refused. The command returns when the brokers have
+    acknowledged the record: every event produced from then on meets the subscription.
+    """
+    settings = load(context, config, overrides)
+    _need_json(settings.subscriptions.format)
+    members: dict[str, Any] = {
+        **_what(filter_, expression),
+        "priority": priority,
+        "not_before": not_before,
+        "not_after": not_after,
+        "labels": dict(_label(text) for text in label) if label else None,
+    }
+    import msgspec
+
+    from schemas.json_codec import decode_id, decode_subscription
+
+    key = id_.encode()
+    value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
+    with pointing_at(members.get("filter")):
+        decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+    partition, offset = _send(settings, key, value)
+    say(f"subscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
+
+
+def unsubscribe(
+    context: typer.Context, id_: IdArgument, config: ConfigOption = None, overrides: SetOption = None
+) -> None:
+    """Remove a subscription; no event produced from then on meets it. An id that is not subscribed does no harm."""
+    from schemas.json_codec import decode_id
+
+    settings = load(context, config, overrides)
+    key = id_.encode()
+    decode_id(key, settings.limits)
+    partition, offset = _send(settings, key, None)
+    say(f"unsubscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
+
+
+def _what(filter_: str | None, expression: str | None) -> dict[str, Any]:
+    """Return the one of the two members ``filter`` and ``expression`` that was given."""
+    if (filter_ is None) == (expression is None):
+        raise typer.BadParameter("give a filter or --expression, one of the two", param_hint="FILTER")
+    if filter_ is not None:
+        return {"filter": text_of(filter_).strip()}
+    assert expression is not None
+    return {"expression": tree_of(text_of(expression))}
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise typer.BadParameter(f"'{text}' is not NAME=VALUE", param_hint="--label")
+    return name, value
+
+
+def _need_json(format_: str) -> None:
+    if format_ != "json":
+        raise TocsinError(
+            f"this command writes JSON, but subscriptions.format is {format_}; use a producer of that format instead"
+        )
+
+
+def _send(settings: Settings, key: bytes, value: bytes | None) -> tuple[int | None, int | None]:
+    """Send one record and return its partition and offset once it is acknowledged."""
+    from stream.commands.kafka import Sender
+
+    with Sender(settings, settings.topics.subscriptions) as sender:
+        sender.send(key, value)
+    assert sender.last is not None
+    return sender.last.partition(), sender.last.offset()

@@ -1,0 +1,44 @@
+"""The compaction process beside the job: it merges segments and collects garbage, off the path of the events."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+STOP_SECONDS = 5.0
+
+
+class Compactor:
+    """Keeps ``python -m index.compaction --watch`` running while the job runs; a merge may be cut off anywhere."""
+
+    def __init__(self, index: Path, log: Path) -> None:
+        self._log = log
+        self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent"]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Compactor:
+        self.keep_running()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def keep_running(self) -> int | None:
+        """Start the process if it is not running; return the exit code of one that had ended."""
+        ended = None if self._process is None else self._process.poll()
+        if self._process is None or ended is not None:
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            with self._log.open("ab") as log:
+                self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return ended

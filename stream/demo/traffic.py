@@ -1,0 +1,201 @@
+"""The demo's Kafka client: puts subscriptions and events on their topics and takes the notifications in meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from schemas.errors import TocsinError
+from schemas.records import Notification
+from stream import clients
+from stream.settings import Settings
+
+POLL_SECONDS = 0.005
+FLUSH_SECONDS = 60.0
+
+Tick = Callable[[], None]
+"""Called many times a second; raises what ends the demo early."""
+
+
+class Traffic:
+    """One demo's traffic.
+
+    Parameters
+    ----------
+    settings
+        Brokers and topics.
+    keys, bodies
+        The events' record keys, all different, and their values.
+
+    Attributes
+    ----------
+    answers
+        Notifications by event number, as they came.
+    latencies
+        Of each notification, seconds from the publication of its event to its arrival here.
+    dead_letters
+        What the job did not understand: key and reason.
+    seconds
+        From the first publication to the last arrival.
+    """
+
+    def __init__(self, settings: Settings, keys: Sequence[str], bodies: Sequence[bytes]) -> None:
+        self._settings = settings
+        self._keys = keys
+        self._bodies = bodies
+        self._number = {key: number for number, key in enumerate(keys)}
+        self._published = [0.0] * len(keys)
+        self._errors: list[KafkaError] = []
+        self._producer = Producer(clients.producer(settings) | {"delivery.report.only.error": True, "linger.ms": 2})
+        self._decode = msgspec.json.Decoder(Notification).decode
+        self.answers: dict[int, list[Notification]] = defaultdict(list)
+        self.latencies: list[float] = []
+        self.dead_letters: list[str] = []
+        self.seconds = 0.0
+
+    def subscribe(self, bodies: Mapping[str, bytes]) -> None:
+        """Put subscriptions on their topic and wait until the broker has acknowledged them."""
+        for id_, body in bodies.items():
+            self._produce(self._settings.topics.subscriptions, id_, body)
+        self._flush()
+
+    def run(self, rate: float, tick: Tick, progress: Callable[[int, int], None]) -> None:
+        """Publish all events at a steady rate and take in notifications until every event has been answered.
+
+        Parameters
+        ----------
+        rate
+            Events a second.
+        tick
+            Called at every turn.
+        progress
+            Told how many events are published and how many notifications have come.
+        """
+        with clients.TopicEnds(self._settings) as ends:
+            output = _Output(self._settings, ends, self._take)
+            try:
+                started = time.monotonic()
+                published = 0
+                while published < len(self._bodies):
+                    due = min(len(self._bodies), 1 + int((time.monotonic() - started) * rate))
+                    for number in range(published, due):
+                        self._publish(number)
+                    published = due
+                    self._turn(output, tick)
+                    progress(published, len(self.latencies))
+                self._flush()
+                self._await_answers(output, ends, tick)
+                progress(published, len(self.latencies))
+                self.seconds = time.monotonic() - started
+            finally:
+                output.close()
+
+    def answer(self, number: int) -> list[Notification]:
+        """Return an event's notifications, best first."""
+        return sorted(self.answers.get(number, []), key=lambda notification: notification.rank)
+
+    def _publish(self, number: int) -> None:
+        self._published[number] = time.time()
+        self._produce(self._settings.topics.events, self._keys[number], self._bodies[number])
+
+    def _produce(self, topic: str, key: str, value: bytes) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value=value, key=key, on_delivery=self._delivered)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._errors.append(error)
+
+    def _flush(self) -> None:
+        left = self._producer.flush(FLUSH_SECONDS)
+        if left or self._errors:
+            reason = self._errors[0].str() if self._errors else f"no answer for {FLUSH_SECONDS:g} s"
+            raise TocsinError(f"the broker did not take {left + len(self._errors)} records: {reason}")
+
+    def _turn(self, output: _Output, tick: Tick) -> None:
+        tick()
+        self._producer.poll(0)
+        output.poll()
+
+    def _await_answers(self, output: _Output, ends: clients.TopicEnds, tick: Tick) -> None:
+        """Wait until the job has committed the end of the events topic, then read its output to the end."""
+        topic = self._settings.topics.events
+        end = ends.of(topic)
+        group = Consumer(clients.group_reader(self._settings, f"{self._settings.job.name}-events"))
+        try:
+            asked = [TopicPartition(topic, partition) for partition in end]
+            while any(p.offset < end[p.partition] for p in group.committed(asked, clients.REQUEST_SECONDS)):
+                for _ in range(20):
+                    self._turn(output, tick)
+        finally:
+            group.close()
+        goal = output.ends()
+        while not output.reached(goal):
+            self._turn(output, tick)
+
+    def _take(self, message: Message, arrived: float) -> None:
+        """Take in a notification or a dead letter."""
+        value = message.value()
+        if message.topic() == self._settings.topics.dead_letters:
+            headers = dict(cast("list[tuple[str, bytes]]", message.headers() or []))
+            key, reason = (text.decode(errors="replace") for text in (message.key() or b"", headers["tocsin.message"]))
+            self.dead_letters.append(f"{key}: {reason}")
+            return
+        notification = self._decode(value or b"")
+        number = self._number[notification.event.key or ""]
+        self.answers[number].append(notification)
+        self.latencies.append(arrived - self._published[number])
+
+
+class _Output:
+    """Reads notifications and dead letters from their beginning, only what was committed."""
+
+    def __init__(self, settings: Settings, ends: clients.TopicEnds, take: Callable[[Message, float], None]) -> None:
+        self._topics = (settings.topics.notifications, settings.topics.dead_letters)
+        self._topic_ends = ends
+        self._take = take
+        self._at: dict[tuple[str, int], int] = {}
+        self._consumer = Consumer(clients.reader(settings, from_beginning=True))
+        self._consumer.assign(
+            [TopicPartition(topic, p, 0) for topic in self._topics for p in range(ends.partitions(topic))]
+        )
+
+    def poll(self) -> None:
+        """Take in what has come."""
+        messages = self._consumer.consume(5000, POLL_SECONDS)
+        arrived = time.time()
+        for message in messages:
+            error = message.error()
+            if error is None:
+                self._take(message, arrived)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                # its offset lies behind the markers of the transactions, which are never delivered
+                self._at[message.topic() or "", message.partition() or 0] = message.offset() or 0
+            elif not error.retriable():
+                raise KafkaException(error)
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Return where the topics end now."""
+        return {
+            (topic, partition): offset
+            for topic in self._topics
+            for partition, offset in self._topic_ends.of(topic).items()
+        }
+
+    def reached(self, goal: Mapping[tuple[str, int], int]) -> bool:
+        """Return whether everything before the goal has been taken in."""
+        return all(self._at.get(place, 0) >= offset for place, offset in goal.items())
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()

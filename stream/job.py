@@ -1,0 +1,222 @@
+"""The job: the two queries side by side, the compaction beside them, from the first load to a clean stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from index.manifest import latest
+from index.writer import IndexWriter
+from schemas.errors import TocsinError
+from stream import clients
+from stream.absorber import AbsorbTask
+from stream.batches import BatchFunction, BatchGate, start_query
+from stream.checkpoint import Offsets
+from stream.compactor import Compactor
+from stream.decoding import Decoding, Format, read_schema
+from stream.event_query import EventBatches
+from stream.matcher import MatchTask
+from stream.metrics import Metrics
+from stream.output import TransactionalOutput
+from stream.progress import IndexProgress, Stopping
+from stream.reporter import Reporter, lag
+from stream.session import spark_session
+from stream.settings import Settings
+from stream.spool import SpoolPlan
+from stream.subscription_query import SubscriptionBatches
+from stream.topics import ensure_topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+STOP_SECONDS = 10.0
+"""How long a stop waits for the batches under way; what is not done then runs again at the next start."""
+
+READY_FILE = "TOCSIN_READY_FILE"
+"""Environment variable that names a file to create once the first load is done and both queries run."""
+
+
+def run(settings: Settings) -> int:
+    """Run the job until it is told to stop (SIGTERM or SIGINT); return the exit code.
+
+    Raises
+    ------
+    TocsinError
+        The job can't start, or a query ended with an error.
+    """
+    job = Job(settings)
+    job.heed_signals()
+    job.run()
+    return 0
+
+
+class Job:
+    """One run of the job; `run` blocks until a signal or an error."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._index = Path(settings.job.index_dir)
+        self._stop = threading.Event()
+        self._metrics = Metrics()
+        self._reporter = Reporter(settings.job.metrics_interval_seconds, settings.job.metrics_file)
+        self._gates: list[BatchGate] = []
+        self._queries: list[StreamingQuery] = []
+        self._outputs: list[TransactionalOutput] = []
+
+    def heed_signals(self) -> None:
+        """Let SIGTERM and SIGINT begin a clean stop."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._stop.set())
+
+    def run(self) -> None:
+        """Start everything, wait, stop everything."""
+        ensure_topics(self._settings)
+        writer = IndexWriter(self._index)
+        manifest = latest(self._index)
+        progress = IndexProgress(manifest.version, manifest.absorbed)
+        self._reporter.say("starting Spark")
+        spark = spark_session(self._settings)
+        try:
+            self.heed_signals()  # PySpark has put its own handler in their place
+            with clients.TopicEnds(self._settings) as ends, Compactor(self._index, self._log_file()) as compactor:
+                self._start_subscriptions(spark, writer, progress, ends)
+                self._load(progress, ends)
+                self._start_events(spark, progress, ends)
+                self._ready()
+                while not self._stop.wait(0.1):
+                    self._look_after(compactor, ends)
+        except Stopping:
+            pass
+        finally:
+            self._shut_down(spark, progress)
+
+    def _start_subscriptions(
+        self, spark: SparkSession, writer: IndexWriter, progress: IndexProgress, ends: clients.TopicEnds
+    ) -> None:
+        """The checkpoint lies inside the index directory: an index that is removed is read again from the beginning."""
+        topic = self._settings.topics.subscriptions
+        checkpoint = self._index / "progress"
+        task = AbsorbTask(str(self._index), topic, self._decoding(self._settings.subscriptions.format, None))
+        output = self._output("subscriptions", topic, ends)
+        batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics)
+        limit = self._settings.job.max_subscriptions_per_batch
+        self._start(spark, topic, ends, progress.absorbed, limit, checkpoint, batches)
+
+    def _start_events(self, spark: SparkSession, progress: IndexProgress, ends: clients.TopicEnds) -> None:
+        """A new checkpoint goes on where the group's committed offsets are, or begins at the topic's beginning."""
+        job, topics = self._settings.job, self._settings.topics
+        checkpoint = Path(job.checkpoint_dir) / "events"
+        task = MatchTask(
+            index=str(self._index),
+            version=0,
+            topic=topics.events,
+            decoding=self._decoding(self._settings.events.format, self._settings.events.schema_file),
+            top=job.top,
+            emit=job.emit,
+            include_event=job.include_event,
+            spool=SpoolPlan(str(self._index / "spool" / job.name), job.spool_bytes),
+        )
+        output = self._output("events", topics.events, ends)
+        batches = EventBatches(
+            task,
+            checkpoint,
+            lambda: ends.of(topics.subscriptions),
+            output,
+            progress,
+            self._metrics,
+            job.causality_timeout_seconds,
+        )
+        self._metrics.begin_at(output.committed)
+        self._start(spark, topics.events, ends, output.committed, job.max_events_per_batch, checkpoint, batches)
+
+    def _start(
+        self,
+        spark: SparkSession,
+        topic: str,
+        ends: clients.TopicEnds,
+        known: Offsets,
+        limit: int,
+        checkpoint: Path,
+        batches: BatchFunction,
+    ) -> None:
+        gate = BatchGate()
+        options = clients.spark_options(self._settings)
+        partitions = ends.partitions(topic)
+        self._gates.append(gate)
+        self._queries.append(
+            start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches))
+        )
+
+    def _output(self, query: str, source: str, ends: clients.TopicEnds) -> TransactionalOutput:
+        output = TransactionalOutput(
+            self._settings, f"{self._settings.job.name}-{query}", source, ends.partitions(source)
+        )
+        self._outputs.append(output)
+        return output
+
+    def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:
+        schema = read_schema(None if schema_file is None else Path(schema_file))
+        return Decoding(format_, schema, tuple(sorted(self._settings.registry.items())), self._settings.limits)
+
+    def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
+        """Wait until the index holds all that was on the subscriptions topic when the job started."""
+        end = ends.of(self._settings.topics.subscriptions)
+        while True:
+            try:
+                progress.wait_for(end, 1.0)
+            except TocsinError:
+                self._check_queries()
+                if self._stop.is_set():
+                    raise Stopping from None
+                left = lag(end, progress.absorbed)
+                self._reporter.say(f"loading subscriptions, {left:,} records to go")
+            else:
+                return
+
+    def _ready(self) -> None:
+        topics = self._settings.topics
+        self._reporter.say(f"ready: {topics.events} is matched, notifications go to {topics.notifications}")
+        if READY_FILE in os.environ:
+            Path(os.environ[READY_FILE]).touch()
+
+    def _look_after(self, compactor: Compactor, ends: clients.TopicEnds) -> None:
+        """Report when it is time to, and end the job when a query has ended."""
+        self._check_queries()
+        if (code := compactor.keep_running()) is not None:
+            self._reporter.say(f"the compaction ended with code {code} and was started again; see {self._log_file()}")
+        if self._reporter.due:
+            manifest = latest(self._index)
+            progress = self._queries[-1].lastProgress
+            self._reporter.report(
+                self._metrics.take(),
+                lag(ends.of(self._settings.topics.events), self._metrics.position()),
+                sum(entry.alive for entry in manifest.segments),
+                len(manifest.segments),
+                dict(progress["durationMs"]) if progress else {},
+            )
+
+    def _check_queries(self) -> None:
+        for gate, query in zip(self._gates, self._queries, strict=True):
+            if gate.error is not None and not isinstance(gate.error, Stopping):
+                raise gate.error
+            if not query.isActive and not self._stop.is_set():
+                reason = str(query.exception() or "it was stopped").splitlines()[0]
+                raise TocsinError(f"the query of {query.name} ended: {reason}; see {self._log_file()}")
+
+    def _shut_down(self, spark: SparkSession, progress: IndexProgress) -> None:
+        """Let the batches under way end, then stop the queries and Spark."""
+        progress.stop()
+        for gate in self._gates:
+            gate.close(STOP_SECONDS)
+        for query in self._queries:
+            query.stop()
+        for output in self._outputs:
+            output.close()
+        spark.stop()
+
+    def _log_file(self) -> Path:
+        return Path(self._settings.job.log_file)

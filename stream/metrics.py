@@ -1,0 +1,107 @@
+"""Counts of the running job, and the line that shows them every few seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import msgspec
+
+from stream.checkpoint import Offsets
+from stream.rows import Counts
+
+
+class Snapshot(msgspec.Struct):
+    """What happened since the snapshot before; times are sums over the batches, in nanoseconds.
+
+    ``wait_ns`` is the wait for the index, ``spark_ns`` the Spark job with the workers' decode, match and encode inside,
+    ``commit_ns`` the Kafka transaction; ``counts`` holds the workers' own times, summed over tasks.
+    """
+
+    seconds: float = 0.0
+    batches: int = 0
+    counts: Counts = msgspec.field(default_factory=Counts)
+    subscriptions: Counts = msgspec.field(default_factory=Counts)
+    wait_ns: int = 0
+    spark_ns: int = 0
+    commit_ns: int = 0
+    version: int = 0
+
+
+class Metrics:
+    """Adds up what the queries report; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._now = Snapshot()
+        self._version = 0
+        self._position: Offsets = {}
+
+    def begin_at(self, position: Offsets) -> None:
+        """Take over the committed offsets of the runs before this one."""
+        with self._lock:
+            self._position.update(position)
+
+    def absorbed(self, counts: Counts) -> None:
+        """Count a micro-batch of subscriptions."""
+        with self._lock:
+            self._now.subscriptions.add(counts)
+
+    def matched(
+        self, counts: Counts, version: int, end: Offsets, *, wait_ns: int, spark_ns: int, commit_ns: int
+    ) -> None:
+        """Count a micro-batch of events that ended at the offsets ``end``."""
+        with self._lock:
+            now = self._now
+            now.batches += 1
+            now.counts.add(counts)
+            now.wait_ns += wait_ns
+            now.spark_ns += spark_ns
+            now.commit_ns += commit_ns
+            self._version = version
+            self._position.update(end)
+
+    def position(self) -> Offsets:
+        """Return the committed end offsets of the events topic."""
+        with self._lock:
+            return dict(self._position)
+
+    def take(self) -> Snapshot:
+        """Return what happened since the last call and begin anew."""
+        with self._lock:
+            taken = self._now
+            taken.seconds = time.monotonic() - self._began
+            taken.version = self._version
+            self._began = time.monotonic()
+            self._now = Snapshot()
+            return taken
+
+
+def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int) -> str:
+    """Return the snapshot as one line for a person.
+
+    Parameters
+    ----------
+    snapshot
+        What `Metrics.take` returned.
+    lag
+        Events that are on the topic and not yet committed.
+    subscriptions, tail
+        Live subscriptions in the index, and its number of segments.
+    """
+    seconds = max(snapshot.seconds, 1e-9)
+    counts = snapshot.counts
+    text = (
+        f"{counts.records / seconds:,.0f} events/s, {counts.matches / seconds:,.0f} matches/s, lag {lag:,}, "
+        f"index v{snapshot.version} with {subscriptions:,} subscriptions in {tail} segments"
+    )
+    if snapshot.batches:
+        wait, spark, commit = (
+            ns / snapshot.batches / 1e6 for ns in (snapshot.wait_ns, snapshot.spark_ns, snapshot.commit_ns)
+        )
+        text += f", {wait + spark + commit:.0f} ms a batch (wait {wait:.0f}, match {spark:.0f}, commit {commit:.0f})"
+    if snapshot.subscriptions.records:
+        text += f", {snapshot.subscriptions.records:,} subscription updates"
+    dead = counts.dead_letters + snapshot.subscriptions.dead_letters
+    return text + (f", {dead:,} dead letters" if dead else "")

@@ -1,0 +1,170 @@
+"""The output: one Kafka transaction a micro-batch, with notifications, dead letters and the source's offsets.
+
+The commit protocol, for the micro-batch that ends at the offsets E:
+
+1. At start, ``init_transactions`` under the query's transactional id: Kafka fences every earlier producer of that id
+   and ends the transaction it left open. Only then the group's committed offsets C are read.
+2. The batch's rows are made; nothing is visible yet.
+3. If C covers E, an earlier run has committed this batch: skip it.
+4. ``begin_transaction``; notifications and dead letters are produced, in order.
+5. ``send_offsets_to_transaction`` with E for the query's consumer group.
+6. ``commit_transaction``: records and offsets become visible together, or not at all.
+7. Only now Spark records the batch as done.
+
+A death before 6 leaves an open transaction that the next start's step 1 aborts, and Spark runs the batch again; a death
+between 6 and 7 makes Spark run it again and step 3 skips it. In both cases a ``read_committed`` consumer sees each
+notification once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from schemas.errors import TocsinError
+from schemas.records import DeadLetter
+from stream import clients, rows, spool
+from stream.checkpoint import Offsets
+from stream.settings import Settings
+
+ATTEMPTS = 4
+"""How often a transaction that Kafka asked to abort is tried before the job gives up."""
+
+REQUEST_SECONDS = 60.0
+
+RECORD_BYTES = 1_000_000
+"""The largest record produced: under the broker's default of 1,048,588 bytes, with room for the record's framing."""
+
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+class TransactionalOutput:
+    """The one producer of a query; used by the thread that runs the query's batches.
+
+    Parameters
+    ----------
+    settings
+        The brokers, the topics written to, and the transaction's timeout.
+    name
+        Transactional id and consumer group of the query.
+    source
+        The topic the query reads, whose offsets are committed.
+    partitions
+        Its number of partitions.
+    """
+
+    def __init__(self, settings: Settings, name: str, source: str, partitions: int) -> None:
+        self.name = name
+        self._source = source
+        self._notifications = settings.topics.notifications
+        self._dead_letters = settings.topics.dead_letters
+        self._producer = Producer(clients.transactional_producer(settings, name))
+        self._group = Consumer(clients.group_reader(settings, name))
+        self._call(lambda: self._producer.init_transactions(REQUEST_SECONDS))
+        self.committed = self._read_committed(partitions)
+
+    def covers(self, end: Offsets) -> bool:
+        """Return whether a batch that ends at ``end`` has been committed already (step 3)."""
+        return all(self.committed.get(partition, 0) >= offset for partition, offset in end.items())
+
+    def commit(self, batches: Sequence[pa.RecordBatch], end: Offsets) -> None:
+        """Write the rows and the offsets ``end`` in one transaction (steps 4 to 6), trying again when Kafka aborts it.
+
+        Raises
+        ------
+        TocsinError
+            Another job with this name has taken over, or Kafka refused the transaction for good.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._producer.begin_transaction()
+                self._produce(batches)
+                self._call(self._send_offsets, end)
+                self._call(lambda: self._producer.commit_transaction(REQUEST_SECONDS))
+            except KafkaException as exception:
+                error: KafkaError = exception.args[0]
+                if not error.txn_requires_abort() or attempt == ATTEMPTS:
+                    raise self._fatal(error) from exception
+                self._call(lambda: self._producer.abort_transaction(REQUEST_SECONDS))
+            else:
+                self.committed.update(end)
+                return
+
+    def close(self) -> None:
+        """Release the group's consumer; an open transaction is left to the next start, which aborts it."""
+        self._group.close()
+
+    def _produce(self, batches: Iterable[pa.RecordBatch]) -> None:
+        for batch in spool.expand(iter(batches)):
+            kinds, keys, values = (batch.column(i).to_pylist() for i in range(3))
+            for kind, key, value in zip(kinds, keys, values, strict=True):
+                if kind == rows.NOTIFICATION:
+                    self._produce_notification(key, value)
+                elif kind == rows.DEAD_LETTER:
+                    self._produce_dead_letter(msgspec.msgpack.decode(value, type=DeadLetter))
+            self._producer.poll(0)
+
+    def _produce_notification(self, key: bytes | None, value: bytes) -> None:
+        if len(value) + len(key or b"") > RECORD_BYTES:
+            message = (
+                f"a notification of {len(value)} bytes exceeds the {RECORD_BYTES} bytes of one record; ask for fewer "
+                f"matches an event (job.top, or $top in the event) or leave the event's body out (job.include_event)"
+            )
+            letter = DeadLetter(key, value, "notification.too_large", message, self._notifications, -1, -1)
+            self._produce_dead_letter(letter)
+        else:
+            self._send(self._notifications, key, value, [])
+
+    def _produce_dead_letter(self, letter: DeadLetter) -> None:
+        """Send key and value as they came; what a record can't hold is cut off, and a header says how long it was."""
+        headers: Headers = list(letter.headers())
+        room = RECORD_BYTES - sum(len(name) + len(value or "") + 16 for name, value in headers)
+        key, value = letter.key, letter.value
+        if len(key or b"") + len(value or b"") > room:
+            headers.append(("tocsin.truncated", f"key {len(key or b'')}, value {len(value or b'')} bytes".encode()))
+            key = None if key is None else key[: room // 4]
+            value = None if value is None else value[: room - len(key or b"") - 64]
+        self._send(self._dead_letters, key, value, headers)
+
+    def _send(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value=value, key=key, headers=headers)
+            except BufferError:
+                self._producer.poll(0.1)  # the local queue is full: let deliveries drain it
+            else:
+                return
+
+    def _send_offsets(self, end: Offsets) -> None:
+        positions = [TopicPartition(self._source, partition, offset) for partition, offset in sorted(end.items())]
+        self._producer.send_offsets_to_transaction(positions, self._group.consumer_group_metadata(), REQUEST_SECONDS)
+
+    def _read_committed(self, partitions: int) -> Offsets:
+        asked = [TopicPartition(self._source, partition) for partition in range(partitions)]
+        answer = clients.while_passing(lambda: self._group.committed(asked, REQUEST_SECONDS))
+        return {p.partition: p.offset for p in answer if p.offset >= 0}
+
+    def _call(self, function: Callable[..., None], *args: Any) -> None:
+        """Call a transactional function, again while Kafka says that trying again will do."""
+        for _ in range(ATTEMPTS - 1):
+            try:
+                function(*args)
+            except KafkaException as exception:
+                if not exception.args[0].retriable():
+                    raise
+            else:
+                return
+        function(*args)
+
+    def _fatal(self, error: KafkaError) -> TocsinError:
+        if error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
+            return TocsinError(
+                f"another job named {self.name} has taken over and this one was fenced off; give each job its own name "
+                f"(job.name), or leave the other one running"
+            )
+        return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()})")

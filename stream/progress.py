@@ -1,0 +1,75 @@
+"""How far the index has come, shared by the two queries: event batches wait here until it holds what they must see."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from schemas.errors import TocsinError
+from stream.checkpoint import Offsets
+
+
+class Stopping(Exception):
+    """Ends a micro-batch early because the job is being stopped; the batch runs again at the next start."""
+
+
+class IndexProgress:
+    """The latest published version and the subscription offsets that it has absorbed; safe to share between threads."""
+
+    def __init__(self, version: int, absorbed: Offsets) -> None:
+        self._changed = threading.Condition()
+        self._version = version
+        self._absorbed = dict(absorbed)
+        self._stopping = False
+
+    @property
+    def version(self) -> int:
+        """The latest published version; 0 before the first."""
+        with self._changed:
+            return self._version
+
+    @property
+    def absorbed(self) -> Offsets:
+        """Next offset of each partition of the subscriptions topic that the latest version knows."""
+        with self._changed:
+            return dict(self._absorbed)
+
+    def published(self, version: int, absorbed: Offsets) -> None:
+        """Tell the waiting batches of a new version."""
+        with self._changed:
+            self._version = max(version, self._version)
+            self._absorbed.update(absorbed)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Wake every waiting batch with `Stopping`, now and from now on."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    def wait_for(self, end: Offsets, seconds: float) -> int:
+        """Wait until everything below ``end`` is absorbed and return the version that holds it.
+
+        Raises
+        ------
+        Stopping
+            The job is being stopped.
+        TocsinError
+            It took longer than ``seconds``.
+        """
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while not self._covers(end):
+                left = deadline - time.monotonic()
+                if self._stopping:
+                    raise Stopping
+                if left <= 0:
+                    raise TocsinError(
+                        f"the index did not absorb the subscriptions topic up to {end} within {seconds:g} s (it is at "
+                        f"{self._absorbed}); start the job again, with a longer job.causality_timeout_seconds"
+                    )
+                self._changed.wait(left)
+            return self._version
+
+    def _covers(self, end: Offsets) -> bool:
+        return all(self._absorbed.get(partition, 0) >= offset for partition, offset in end.items())

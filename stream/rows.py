@@ -1,0 +1,82 @@
+"""The rows that workers send to the driver: one Arrow schema for notifications, dead letters, segments and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.records import DeadLetter
+
+NOTIFICATION = 0
+"""key and value of a notification record."""
+DEAD_LETTER = 1
+"""value: a `DeadLetter` in MessagePack."""
+SPOOL = 2
+"""value: path of an Arrow IPC file of further rows, to be read in this row's place."""
+SEGMENT = 3
+"""value: an `AbsorbedPartition` in MessagePack."""
+COUNTS = 4
+"""value: a `Counts` in MessagePack."""
+
+SCHEMA = pa.schema([("kind", pa.int8()), ("key", pa.binary()), ("value", pa.binary())])
+SPARK_SCHEMA = "kind byte, key binary, value binary"
+
+
+class Counts(msgspec.Struct):
+    """What a task did, for the metrics line; times are nanoseconds of wall time."""
+
+    records: int = 0
+    matches: int = 0
+    dead_letters: int = 0
+    decode_ns: int = 0
+    match_ns: int = 0
+    encode_ns: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Add another task's counts to these."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def record_batch(kind: int, keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.RecordBatch:
+    """Return rows of one kind."""
+    return pa.record_batch(
+        [
+            pa.array([kind], pa.int8()).take(pa.array([0] * len(keys))),
+            pa.array(keys, pa.binary()),
+            pa.array(values, pa.binary()),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def dead_letter_rows(letters: Sequence[DeadLetter]) -> pa.RecordBatch:
+    """Return dead letters as rows."""
+    encode = msgspec.msgpack.encode
+    return record_batch(DEAD_LETTER, [None] * len(letters), [encode(letter) for letter in letters])
+
+
+def struct_row(kind: int, struct: msgspec.Struct) -> pa.RecordBatch:
+    """Return one row whose value is the struct in MessagePack."""
+    return record_batch(kind, [None], [msgspec.msgpack.encode(struct)])
+
+
+def total_counts(batches: Sequence[pa.RecordBatch]) -> Counts:
+    """Return the sum of all rows of counts."""
+    total = Counts()
+    for value in values_of(batches, COUNTS):
+        total.add(msgspec.msgpack.decode(value, type=Counts))
+    return total
+
+
+def values_of(batches: Sequence[pa.RecordBatch], kind: int) -> list[bytes]:
+    """Return the values of the rows of one kind, in order."""
+    found: list[bytes] = []
+    for batch in batches:
+        chosen = pc.equal(batch.column(0), kind)
+        if pc.any(chosen).as_py():
+            found += batch.column(2).filter(chosen).to_pylist()
+    return found

@@ -1,0 +1,151 @@
+"""The Spark session: every Spark setting that Tocsin makes, once, with its reason."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemas.errors import TocsinError
+from stream.jars import Report, connector_jars
+from stream.java import java_home
+from stream.settings import Settings
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+TAIL_LINES = 15
+
+CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
+
+def spark_session(settings: Settings, report: Report | None = None) -> SparkSession:
+    """Start Spark, or return the session that runs in this process already.
+
+    What Spark and its Java machine have to say goes to ``job.log_file``.
+
+    Parameters
+    ----------
+    settings
+        ``job.master`` and ``job.log_file`` count, and ``[spark]`` above all.
+    report
+        Told of the progress of the connector's download; see `stream.jars`.
+
+    Raises
+    ------
+    TocsinError
+        Java is missing, a jar can't be had, or Spark does not start; then with the end of its log.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    jars = connector_jars(report)
+    log = log_to_file(settings)
+    conf = _conf({**spark_settings(settings, jars), **settings.spark})
+    try:
+        gateway = _launch(conf, log) if SparkContext._gateway is None else SparkContext._gateway
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except Exception as error:  # py4j, PySpark and the operating system each raise their own
+        first = str(error).strip().splitlines()[0]
+        raise TocsinError(f"Spark did not start ({first}); its log {log} ends with:\n{_end_of(log)}") from error
+
+
+def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
+    """Return Tocsin's Spark settings, before the ``[spark]`` table changes any of them."""
+    job = settings.job
+    local = job.master.startswith("local")
+    return {
+        "spark.master": job.master,
+        "spark.app.name": job.name,
+        # The connector, resolved already: spark.jars.packages resolves for 8 s at each start.
+        "spark.jars": ",".join(str(jar) for jar in jars),
+        # In local mode the driver is the executor too; the index lives in the page cache, not in this heap.
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join(_java_options(Path(job.log_file).absolute())),
+        # Driver and Python workers talk over a socket file: over TCP, delayed acknowledgements cost 46 ms a batch.
+        "spark.python.unix.domain.socket.enabled": "true",
+        # Workers fork from a process that has imported the matcher and compiled its kernels.
+        "spark.python.daemon.module": "stream.daemon",
+        # Checkpoint files by write and rename, without a child process and a checksum file each: 53 ms a batch.
+        # On file: URLs only; shared file systems keep their own implementations.
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
+        # The most rows of a record batch that a worker gets: enough to fill the kernels' blocks.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+        # Nothing is shuffled that is larger than a micro-batch; the default is 200 tasks.
+        "spark.sql.shuffle.partitions": str(settings.topics.partitions),
+        # A plan of one stage gains nothing from being planned again while it runs.
+        "spark.sql.adaptive.enabled": "false",
+        # Each task of a busy core would wait up to 3 s for the core that read the partition before.
+        "spark.locality.wait": "0s",
+        "spark.ui.enabled": str(job.spark_ui).lower(),
+        # Progress bars in the terminal are for people at a prompt.
+        "spark.ui.showConsoleProgress": "false",
+        **(_local_settings() if local else {}),
+        # Left unset: spark.executor.pyspark.memory limits a worker's address space, in which the mapped index counts.
+    }
+
+
+def _local_settings() -> dict[str, str]:
+    return {
+        # All parts are on this machine, whose own name may not resolve.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+def _java_options(log: Path) -> tuple[str, ...]:
+    return (
+        # Stopping a query during a Python batch function overflows the default stack, three times out of four.
+        "-Xss16m",
+        # Micro-batches are many and small: in the first two minutes the full compiler and its profiling cost more than
+        # they save (on 2 cores: 11 s of CPU to the first batches, not 18; 58 ms a batch after 80 s, not 88).
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        f"-Dtocsin.log.file={log}",
+    )
+
+
+def log_to_file(settings: Settings) -> Path:
+    """Send what Tocsin and its Kafka clients log to ``job.log_file`` and return its path."""
+    log = Path(settings.job.log_file).absolute()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    logger = logging.getLogger("tocsin")
+    if not any(isinstance(handler, logging.FileHandler) for handler in logger.handlers):
+        handler = logging.FileHandler(log)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-5s %(name)s: %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
+    return log
+
+
+def _conf(values: dict[str, str]) -> SparkConf:
+    from pyspark import SparkConf
+
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(values.items()))
+    return conf
+
+
+def _launch(conf: SparkConf, log: Path) -> JavaGateway:
+    """Start Spark's Java machine; its standard output and error, which no logging setting reaches, go to the log."""
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ["JAVA_HOME"] = str(java_home())  # what spark-submit looks at first
+    # The workers' Python: this one, with Tocsin in it. Where a cluster's hosts keep theirs elsewhere, set the variable.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with log.open("ab") as output:
+        gateway: JavaGateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+    return gateway
+
+
+def _end_of(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

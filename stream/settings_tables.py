@@ -1,0 +1,192 @@
+"""The tables of settings: every setting with its type, its default and what it means."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from schemas.check import Limits
+
+Format = Literal["json", "avro", "avro_registry"]
+Text = Annotated[str, Meta(min_length=1)]
+TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+
+
+class Kafka(msgspec.Struct, frozen=True, kw_only=True):
+    """How to reach the brokers."""
+
+    bootstrap_servers: Annotated[
+        Text, Meta(description="Brokers to begin with, as host:port, separated by commas.")
+    ] = "localhost:9092"
+    client: Annotated[
+        dict[str, str],
+        Meta(
+            description="Further properties of every Kafka client, by librdkafka's names, for example "
+            "security.protocol, sasl.username or ssl.ca.location; for Spark's Java client they are translated."
+        ),
+    ] = {}
+
+
+class Topics(msgspec.Struct, frozen=True, kw_only=True):
+    """The four topics; those that are missing are created when the job starts."""
+
+    events: Annotated[TopicName, Meta(description="Topic of the events.")] = "tocsin.events"
+    subscriptions: Annotated[TopicName, Meta(description="Topic of the subscriptions; it must be compacted.")] = (
+        "tocsin.subscriptions"
+    )
+    notifications: Annotated[TopicName, Meta(description="Topic the notifications go to.")] = "tocsin.notifications"
+    dead_letters: Annotated[TopicName, Meta(description="Topic that takes the records that can't be understood.")] = (
+        "tocsin.dead-letters"
+    )
+    partitions: Annotated[Count, Meta(description="Partitions of a topic that is created.")] = 4
+    replication_factor: Annotated[
+        Annotated[int, Meta(ge=-1)],
+        Meta(description="Copies of each partition of a topic that is created; -1 takes the brokers' default."),
+    ] = -1
+
+
+class Events(msgspec.Struct, frozen=True, kw_only=True):
+    """How events are written."""
+
+    format: Annotated[
+        Format,
+        Meta(
+            description="json; avro: records without a prefix, by schema_file or the generic event schema; "
+            "avro_registry: records that begin with a schema registry's five-byte prefix."
+        ),
+    ] = "json"
+    schema_file: Annotated[
+        str | None, Meta(description="Avro schema (.avsc) of the events, for format avro; absent: the generic one.")
+    ] = None
+
+
+class Subscriptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How subscriptions are written."""
+
+    format: Annotated[Format, Meta(description="As events.format, always by the subscription schema.")] = "json"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """The job itself."""
+
+    name: Annotated[
+        Text,
+        Meta(
+            description="The job's name: prefix of its consumer groups and transactional ids. Two jobs that run at the "
+            "same time need two names; a second one with the same name takes over from the first."
+        ),
+    ] = "tocsin"
+    index_dir: Annotated[Text, Meta(description="Folder of the index; on a cluster, one that all hosts share.")] = (
+        "tocsin-data/index"
+    )
+    checkpoint_dir: Annotated[Text, Meta(description="Folder of Spark's checkpoints.")] = "tocsin-data/checkpoint"
+    engine: Annotated[Literal["block"], Meta(description="The matching engine.")] = "block"
+    top: Annotated[
+        Annotated[int, Meta(ge=0)],
+        Meta(description="How many of its best matches an event without $top gets; 0 means all."),
+    ] = 0
+    emit: Annotated[
+        Literal["match", "event"],
+        Meta(description="match: one notification a match, keyed by subscription; event: one an event, best first."),
+    ] = "match"
+    include_event: Annotated[bool, Meta(description="Whether notifications carry the event's body.")] = False
+    master: Annotated[Text, Meta(description="Where Spark runs, for example local[*] or spark://host:7077.")] = (
+        "local[*]"
+    )
+    max_events_per_batch: Annotated[Count, Meta(description="The most events of one micro-batch.")] = 20_000
+    max_subscriptions_per_batch: Annotated[
+        Count, Meta(description="The most subscription records of one micro-batch.")
+    ] = 200_000
+    causality_timeout_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a batch of events waits for the subscriptions acknowledged before it to reach the "
+            "index; the job ends with an error when they do not."
+        ),
+    ] = 120.0
+    metrics_interval_seconds: Annotated[Seconds, Meta(description="Time between two lines of metrics.")] = 5.0
+    metrics_file: Annotated[
+        str | None, Meta(description="File that the metrics are appended to as JSON lines; absent: none.")
+    ] = None
+    log_file: Annotated[Text, Meta(description="File of Spark's log, kept out of the terminal; replaced at 20 MB.")] = (
+        "tocsin-data/spark.log"
+    )
+    transaction_timeout_ms: Annotated[
+        Annotated[int, Meta(ge=1000)],
+        Meta(
+            description="After how long without a sign of life the brokers abort a transaction of the job; at most "
+            "their transaction.max.timeout.ms."
+        ),
+    ] = 60_000
+    spool_bytes: Annotated[
+        Annotated[int, Meta(ge=0)],
+        Meta(description="Bytes of notifications from which on a task writes them to a file instead of to the driver."),
+    ] = 8_000_000
+    spark_ui: Annotated[bool, Meta(description="Whether Spark's web page is served, on a port that its log names.")] = (
+        False
+    )
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings; each table of the settings file is a field."""
+
+    kafka: Kafka = Kafka()
+    topics: Topics = Topics()
+    events: Events = Events()
+    subscriptions: Subscriptions = Subscriptions()
+    registry: Annotated[
+        dict[str, str],
+        Meta(
+            description="The schema registry, for format avro_registry: url, and any further property of "
+            "confluent-kafka's SchemaRegistryClient, for example basic.auth.user.info."
+        ),
+    ] = {}
+    job: Job = Job()
+    limits: Limits = Limits()
+    spark: Annotated[
+        dict[str, str],
+        Meta(
+            description="Any Spark setting by its full name, for example spark.driver.memory; overrides Tocsin's own."
+        ),
+    ] = {}
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """One setting: its dotted name, its type, its default and what it means.
+
+    ``open`` says that it is a table of names that are not Tocsin's, passed on as text.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    doc: str
+    open: bool
+
+
+@cache
+def describe_settings() -> tuple[Leaf, ...]:
+    """Return every setting, in the order of the settings file."""
+    defaults = Settings()
+    leaves = []
+    for table in msgspec.structs.fields(Settings):
+        value = getattr(defaults, table.name)
+        if isinstance(value, dict):
+            leaves.append(_leaf(table, table.name, value))
+        else:
+            leaves += [
+                _leaf(field, f"{table.name}.{field.name}", getattr(value, field.name))
+                for field in msgspec.structs.fields(value)
+            ]
+    return tuple(leaves)
+
+
+def _leaf(field: msgspec.structs.FieldInfo, name: str, default: Any) -> Leaf:
+    metas = getattr(field.type, "__metadata__", ())
+    doc = next((meta.description for meta in metas if meta.description), "")
+    return Leaf(name, field.type, default, doc, open=isinstance(default, dict))

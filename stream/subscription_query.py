@@ -1,0 +1,62 @@
+"""The subscription query: a micro-batch becomes segments and a manifest version, then its dead letters commit."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from index.writer import IndexWriter
+from stream import absorber, rows
+from stream.checkpoint import batch_end_offsets
+from stream.metrics import Metrics
+from stream.output import TransactionalOutput
+from stream.progress import IndexProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class SubscriptionBatches:
+    """Absorbs the micro-batches of the subscriptions topic into the index, in order.
+
+    The manifest is published before the transaction: events wait for the manifest only, and a replayed batch finds it
+    published (`IndexWriter.publish` compares offsets) and commits only its dead letters and offsets.
+    """
+
+    def __init__(
+        self,
+        task: absorber.AbsorbTask,
+        checkpoint: Path,
+        writer: IndexWriter,
+        output: TransactionalOutput,
+        progress: IndexProgress,
+        metrics: Metrics,
+    ) -> None:
+        self._task = task
+        self._checkpoint = checkpoint
+        self._writer = writer
+        self._output = output
+        self._progress = progress
+        self._metrics = metrics
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Absorb one micro-batch; safe to run again."""
+        end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
+        answers = (
+            frame.mapInArrow(partial(absorber.absorb_batches, self._task), rows.SPARK_SCHEMA).toArrow().to_batches()
+        )
+        absorbed = [
+            msgspec.msgpack.decode(value, type=absorber.AbsorbedPartition)
+            for value in rows.values_of(answers, rows.SEGMENT)
+        ]
+        absorbed.sort(key=lambda part: part.partition)
+        segments = [part.segment for part in absorbed if part.segment is not None]
+        removed = [id_ for part in absorbed for id_ in part.removed]
+        version = self._writer.publish(segments, removed, end)
+        self._progress.published(version, end)
+        if not self._output.covers(end):
+            self._output.commit(answers, end)
+        self._metrics.absorbed(rows.total_counts(answers))

@@ -1,0 +1,103 @@
+"""The four topics: created when missing, checked when present."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+
+from schemas.errors import TocsinError
+from stream.clients import PASSING, REQUEST_SECONDS, admin, unreachable
+from stream.settings import Settings
+
+FIRST_CONTACT_SECONDS = 10.0
+"""Brokers that are there answer within moments; who has mistyped an address should not wait long to be told."""
+
+COMPACTED = {"cleanup.policy": "compact"}
+"""The subscriptions topic is the record of all subscriptions: the last record of each id is kept for ever."""
+
+
+def ensure_topics(settings: Settings) -> None:
+    """Create the topics that are missing and check the one whose settings matter.
+
+    Several jobs may do it at the same time; a topic that another one made meanwhile is as good.
+
+    Raises
+    ------
+    TocsinError
+        The brokers don't answer or refuse, or the subscriptions topic is not compacted.
+    """
+    client = admin(settings)
+    try:
+        _create(client, settings)
+        _check_compaction(client, settings)
+    except KafkaException as error:
+        raise unreachable(settings, error) from error
+
+
+def _create(client: AdminClient, settings: Settings) -> None:
+    topics = settings.topics
+    present = client.list_topics(timeout=FIRST_CONTACT_SECONDS).topics
+    wanted = {
+        topics.events: {},
+        topics.subscriptions: COMPACTED,
+        topics.notifications: {},
+        topics.dead_letters: {},
+    }
+    missing = [
+        NewTopic(name, topics.partitions, topics.replication_factor, config=config)
+        for name, config in wanted.items()
+        if name not in present
+    ]
+    if not missing:
+        return
+    for name, answer in client.create_topics(missing, request_timeout=REQUEST_SECONDS).items():
+        try:
+            answer.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise TocsinError(
+                    f"Kafka would not create the topic {name} with {topics.partitions} partitions and "
+                    f"{topics.replication_factor} copies: {error.args[0].str()}; change topics.partitions or "
+                    f"topics.replication_factor, or create the topic yourself"
+                ) from error
+    _await_leaders(client, [topic.topic for topic in missing])
+
+
+def _await_leaders(client: AdminClient, names: list[str]) -> None:
+    """Wait until each partition has a leader, so that whoever comes next meets a topic that works."""
+    deadline = time.monotonic() + REQUEST_SECONDS
+    while time.monotonic() < deadline:
+        known = client.list_topics(timeout=REQUEST_SECONDS).topics
+        if all(
+            name in known and known[name].partitions and all(p.leader >= 0 for p in known[name].partitions.values())
+            for name in names
+        ):
+            return
+        time.sleep(0.02)
+    raise TocsinError(f"the new topics {', '.join(names)} got no leaders within {REQUEST_SECONDS:g} s; try again")
+
+
+def _check_compaction(client: AdminClient, settings: Settings) -> None:
+    name = settings.topics.subscriptions
+    policy = _cleanup_policy(client, name)
+    if "delete" in policy.split(",") or "compact" not in policy.split(","):
+        raise TocsinError(
+            f"the topic {name} has cleanup.policy={policy}, so Kafka would forget subscriptions; keep the last one "
+            f"of each id with: kafka-configs.sh --bootstrap-server {settings.kafka.bootstrap_servers} --alter "
+            f"--entity-type topics --entity-name {name} --add-config cleanup.policy=compact"
+        )
+
+
+def _cleanup_policy(client: AdminClient, name: str) -> str:
+    deadline = time.monotonic() + REQUEST_SECONDS
+    resource = ConfigResource(ResourceType.TOPIC, name)
+    while True:
+        try:
+            answer = client.describe_configs([resource], request_timeout=REQUEST_SECONDS)[resource]
+            return str(answer.result()["cleanup.policy"].value)
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)

@@ -1,0 +1,92 @@
+"""Warming up: a tiny index is built and matched, so that every module is loaded and every kernel compiled.
+
+``python -m stream.warm_up`` after an installation fills Numba's cache on disk: compiling takes seconds, once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from index.segment import SegmentInfo
+from index.writer import IndexWriter
+from stream import absorber, matcher, rows
+from stream.decoding import Decoding
+from stream.spool import SpoolPlan
+
+FILTERS = (
+    "a = 'x' ^0.5 and b >= 1 and not c in ('y', 'z')",
+    "a in ('x', 'y') and (b between 1 and 3 or d exists)",
+    "e is null or a != 'x'",
+    "flag = true and n = 7",
+)
+EVENTS = (
+    b'{"a": ["x", "y"], "b": 2, "$weights": {"a": {"x": 0.5}}}',
+    b'{"a": "z", "b": 2.5, "d": {"e": 1}, "flag": true, "n": 7, "$top": 1}',
+    b"not an event",
+)
+
+
+def warm_up() -> None:
+    """Take subscriptions and events through the code that Spark's workers run, on the kinds of arrays they meet."""
+    with tempfile.TemporaryDirectory(prefix="tocsin-warm-up-") as folder:
+        index = str(Path(folder) / "index")
+        writer = IndexWriter(index)
+        for part in range(2):  # two segments, so that merging their matches is warm too
+            version = writer.publish([_absorb(index, part)], [], {0: part + 1})
+        for emit in ("match", "event"):
+            _match(index, version, emit)
+        matcher.index_reader.cache_clear()
+
+
+def _absorb(index: str, part: int) -> SegmentInfo:
+    task = absorber.AbsorbTask(index, "subscriptions", Decoding())
+    ids = [f"{part}-{i}".encode() for i in range(len(FILTERS))]
+    values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
+    answers = list(absorber.absorb_batches(task, iter([_records(ids, values)])))
+    [made] = rows.values_of(answers, rows.SEGMENT)
+    segment = msgspec.msgpack.decode(made, type=absorber.AbsorbedPartition).segment
+    if segment is None:
+        raise RuntimeError("the subscriptions of the warm-up were refused")
+    return segment
+
+
+def _match(index: str, version: int, emit: str) -> None:
+    task = msgspec.convert(
+        {
+            "index": index,
+            "version": version,
+            "topic": "events",
+            "decoding": Decoding(),
+            "top": 2,
+            "emit": emit,
+            "include_event": True,
+            "spool": SpoolPlan(index, 1 << 20),
+        },
+        matcher.MatchTask,
+        from_attributes=True,
+    )
+    for _ in matcher.match_batches(task, iter([_records([None] * len(EVENTS), EVENTS)])):
+        pass
+
+
+def _records(keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.RecordBatch:
+    """Return records as Spark hands them over."""
+    count = len(values)
+    return pa.record_batch(
+        {
+            "key": pa.array(keys, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+            "partition": pa.array([0] * count, pa.int32()),
+            "offset": pa.array(range(count), pa.int64()),
+            "millis": pa.array([0] * count, pa.int64()),
+        }
+    )
+
+
+if __name__ == "__main__":
+    warm_up()
