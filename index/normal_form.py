@@ -71,6 +71,25 @@ class _Join(NamedTuple):
     arity: int
 
 
+_Work: TypeAlias = tuple[Expression | _Join, bool, bool]
+"""What to do, whether it is negated, and whether a NOT stands above it."""
+
+
+def _arguments(connective: Connective, node: Expression, negated: bool, silent: bool) -> list[_Work]:
+    """Return the arguments of a connective, with those of the same connectives among them, so that chains are cheap."""
+    found: list[_Work] = []
+    pending = [(node, negated, silent)]
+    while pending:
+        node, negated, silent = pending.pop()
+        if isinstance(node, Not):
+            pending.append((node.arg, not negated, True))
+        elif isinstance(node, And | Or) and (And if isinstance(node, And) != negated else Or) is connective:
+            pending += [(arg, negated, silent) for arg in reversed(node.args)]
+        else:
+            found.append((node, negated, silent))
+    return found
+
+
 class _Normaliser:
     """One run over one expression; ``_keys`` numbers the distinct subtrees met."""
 
@@ -80,7 +99,7 @@ class _Normaliser:
     def run(self, expression: Expression) -> Expression:
         """Walk the tree with a stack: a connective leaves a `_Join` below its arguments, which come first."""
         results: list[_Part] = []
-        work: list[tuple[Expression | _Join, bool, bool]] = [(expression, False, False)]
+        work: list[_Work] = [(expression, False, False)]
         while work:
             node, negated, silent = work.pop()
             if isinstance(node, _Join):
@@ -89,8 +108,10 @@ class _Normaliser:
             elif isinstance(node, Not):
                 work.append((node.arg, not negated, True))
             elif isinstance(node, And | Or):
-                work.append((_Join(And if isinstance(node, And) != negated else Or, len(node.args)), False, False))
-                work += [(arg, negated, silent) for arg in reversed(node.args)]
+                connective = And if isinstance(node, And) != negated else Or
+                args = _arguments(connective, node, negated, silent)
+                work.append((_Join(connective, len(args)), False, False))
+                work += reversed(args)
             else:
                 results.append(self._leaf(node, negated, silent))
         return results.pop().node
@@ -151,7 +172,10 @@ def _distinct_and(parts: Sequence[_Part]) -> list[_Part]:
 
 def _distinct_or(parts: Sequence[_Part]) -> list[_Part]:
     """Drop doubles; beside a true branch, which scores 0, only branches that may score more count."""
-    distinct = list({part.key: part for part in parts}.values())
+    first: dict[int, _Part] = {}
+    for part in parts:
+        first.setdefault(part.key, part)
+    distinct = list(first.values())
     true = [part for part in distinct if _is_empty(part, And)]
     return true + [part for part in distinct if part.scores] if true else distinct
 

@@ -107,6 +107,7 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
         self.log_file = self._data / "broker.log" if log is None else log
+        self._log_begin = 0
 
     @property
     def bootstrap_servers(self) -> str:
@@ -137,13 +138,13 @@ class Broker:
             return
         for attempt in range(1, PORT_ATTEMPTS + 1):
             fixed = self._port is not None
-            self._launch()
             try:
+                self._launch()
                 self._await_ready()
                 return
             except TocsinError:
                 self.kill()
-                if fixed or attempt == PORT_ATTEMPTS or "BindException" not in self._log_end():
+                if fixed or attempt == PORT_ATTEMPTS or "BindException" not in self._log():
                     raise
                 self._port = None
             except BaseException:
@@ -206,6 +207,7 @@ class Broker:
             self._port = _free_port()
         self._data.mkdir(parents=True, exist_ok=True)
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._log_begin = self.log_file.stat().st_size if self.log_file.exists() else 0
         logs = self._data / "kafka"
         properties = self._data / "server.properties"
         properties.write_text(
@@ -268,9 +270,11 @@ class Broker:
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
+            pass
+        finally:  # whatever interrupts the wait, a second Ctrl-C for one, no process stays
             self._process.kill()
             self._process.wait()
-        self._process = None
+            self._process = None
 
     def _end_watchdog(self) -> None:
         """End the watchdog first: afterwards the broker's process id may be another process's."""
@@ -283,11 +287,16 @@ class Broker:
         return TocsinError(f"{what}; its log {self.log_file} ends with:\n{self._log_end()}")
 
     def _log_end(self) -> str:
+        """Return the last lines of this run's log that are not the frames of a stack trace."""
+        lines = [line for line in self._log().splitlines() if not line.startswith("\t")]
+        return "\n".join(lines[-TAIL_LINES:])
+
+    def _log(self) -> str:
+        """Return what was logged since the last launch."""
         try:
-            lines = self.log_file.read_text(errors="replace").splitlines()
+            return self.log_file.read_bytes()[self._log_begin :].decode(errors="replace")
         except OSError as error:
             return f"(no log: {error})"
-        return "\n".join(lines[-TAIL_LINES:])
 
 
 def _free_port() -> int:

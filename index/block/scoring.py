@@ -57,28 +57,37 @@ def score(base, chunk, rows, owners, scores, entries, frames, hit_event, hit_cla
             points[i] = _tree(event, event - base, clause, owners[clause], chunk, rows, scores, entries, frames)
         else:
             total = scores.owner_points[owners[clause]]
+            first, stop = entries.start[event], entries.start[event + 1]
             for k in range(scores.score_start[clause], scores.score_start[clause + 1]):
-                total += _leaf(event, scores.score_program[k], scores, entries)
+                leaf = scores.score_program[k]
+                total += _leaf(
+                    first,
+                    stop,
+                    entries.term,
+                    entries.weight,
+                    scores.leaf_start[leaf],
+                    scores.leaf_start[leaf + 1],
+                    scores.leaf_term,
+                    scores.leaf_weight,
+                )
             points[i] = total
 
 
 @njit(cache=True, nogil=True)
-def _leaf(event, leaf, scores, entries):  # type: ignore[no-untyped-def]
-    """Return the sum over the event's terms that the leaf lists; both are ascending.
+def _leaf(i, i_stop, entry_term, entry_weight, j, j_stop, leaf_term, leaf_weight):  # type: ignore[no-untyped-def]
+    """Return the sum over the event's terms, from i on, that the leaf lists, from j on; both are ascending.
 
-    ``np.rint`` rounds half to even, after one rounding of the product: `schemas.values.score_term`.
+    ``np.rint`` rounds half to even, after one rounding of the product: `schemas.values.score_term`. The arrays come one
+    by one, since a group of them costs more to pass than the sum to make.
     """
     total = np.int64(0)
-    j, j_stop = scores.leaf_start[leaf], scores.leaf_start[leaf + 1]
-    i_stop = entries.start[event + 1]
-    i = entries.start[event]
     if j < j_stop:
-        i = lower_bound(entries.term, i, i_stop, scores.leaf_term[j])
-    while i < i_stop and j < j_stop:
-        term = entries.term[i]
-        j = lower_bound(scores.leaf_term, j, j_stop, term)
-        if j < j_stop and scores.leaf_term[j] == term:
-            total += np.int64(np.rint(entries.weight[i] * scores.leaf_weight[j] * SCORE_SCALE))
+        i = lower_bound(entry_term, i, i_stop, leaf_term[j])
+    while i < i_stop and j < j_stop and entry_term[i] <= leaf_term[j_stop - 1]:
+        term = entry_term[i]
+        j = lower_bound(leaf_term, j, j_stop, term)
+        if leaf_term[j] == term:
+            total += np.int64(np.rint(entry_weight[i] * leaf_weight[j] * SCORE_SCALE))
         i += 1
     return total
 
@@ -95,8 +104,20 @@ def _tree(event, bit, clause, owner, chunk, rows, scores, entries, frames):  # t
         k += 1
         if word >= 0:
             truth = _holds(bit, word, chunk, rows)
-            total = _leaf(event, program[k], scores, entries) if truth and program[k] >= 0 else np.int64(0)
+            leaf = program[k]
             k += 1
+            total = np.int64(0)
+            if truth and leaf >= 0:
+                total = _leaf(
+                    entries.start[event],
+                    entries.start[event + 1],
+                    entries.term,
+                    entries.weight,
+                    scores.leaf_start[leaf],
+                    scores.leaf_start[leaf + 1],
+                    scores.leaf_term,
+                    scores.leaf_weight,
+                )
         elif word == CLOSE:
             truth, total = frames.truth[depth] != 0, frames.total[depth]
             depth -= 1

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from index import checked_json, files
+from index import checked_json, files, garbage
 from index.dead_set import read_dead, write_dead
 from index.directory import IndexDirectory
 from index.files import DamagedFile
@@ -234,6 +234,22 @@ def test_publishing_makes_a_segment_young(layout: IndexDirectory) -> None:
     age(layout.segment(info.name), 7200)
     IndexWriter(layout).publish([info], [], {0: 1})
     assert files.age(layout.segment(info.name)) < 60
+
+
+def test_a_segment_that_is_published_while_garbage_is_collected_stays(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = segment(layout, "a")
+    path = layout.segment(info.name)
+    age(path, 7200)
+
+    def versions_as_the_publisher_begins(directory: IndexDirectory) -> list[int]:
+        files.touch(path)
+        return versions(directory)
+
+    monkeypatch.setattr(garbage, "versions", versions_as_the_publisher_begins)
+    collect(layout)
+    assert path.exists()
 
 
 def test_a_folder_that_cannot_be_written_gives_a_sentence_with_the_cure(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def test_a_merge_keeps_every_answer_and_leaves_one_segment(tmp_path: Path) -> No
 
 
 def test_what_dies_or_moves_during_a_merge_stays_dead_after_it(tmp_path: Path) -> None:
-    publish(tmp_path, [wants("a"), wants("b"), wants("c")], [wants("d"), wants("e")], [wants("f")])
+    publish(tmp_path, [wants("b"), wants("d"), wants("f")], [wants("a"), wants("e")], [wants("c")])
     plan = MergePlan(tuple(entry.segment.name for entry in latest(tmp_path).segments))
 
     class Interrupted(OracleEngine):

@@ -18,53 +18,9 @@ from tests import strategies
 
 A, B, C = Exists("a"), Exists("b"), Exists("c")
 
-NAMES = [
-    *[
-        "all",
-        "and",
-        "any",
-        "between",
-        "exists",
-        "false",
-        "in",
-        "is",
-        "not",
-        "null",
-        "or",
-        "strong",
-        "true",
-        "AND",
-        "True",
-        "ıs",
-        "exiſts",
-        "like",
-        "lower(x)",
-    ],
-    *[
-        "a.b",
-        "a..b",
-        ".a",
-        "a.",
-        "1a",
-        "a1.2b",
-        "a-b",
-        "é",
-        "é",
-        '"',
-        '""',
-        "`",
-        "a`b",
-        "'",
-        "--",
-        "/*",
-        "\u200b",
-        "\ufeff",
-        "^",
-        "٠",
-        "x\x00",
-    ],
-    *("", "a b", "a\nb"),
-]
+KEYWORDS = "all and any between exists false in is not null or strong true AND True"
+UNUSUAL = 'a.b a..b .a a. 1a a1.2b a-b é e\u0301 ıs exiſts " "" ` a`b \' -- /* ^ \u200b \ufeff \u0660 x\0 like lower(x)'
+NAMES = [*KEYWORDS.split(" "), *UNUSUAL.split(" "), "", "a b", "a\nb"]
 
 GOOD = (
     "origin in ( 'JFK' ^0.5 , 'LGA' ) ^ -2 and not ( 60 < dep_delay <= 120 or \"gate-no\" is null )",
@@ -73,40 +29,8 @@ GOOD = (
 )
 """Filters with a space between any two tokens, and nowhere else."""
 
-ODD = [
-    *[
-        "^",
-        "%",
-        "like",
-        "lower(",
-        "cidr",
-        "inn",
-        "=>",
-        "&&",
-        "null",
-        "nan",
-        "1e999",
-        "\x00",
-        "\u200b",
-        "’",
-        "�",
-        "--",
-        "/*",
-        "*/",
-        "''",
-        "{",
-        "[",
-        "€",
-        "ı",
-        "1.2.3",
-        "a..b",
-        '"',
-        "`",
-        "'",
-    ],
-    *("9" * 30, "\n"),
-]
-PIECES = [*" ".join(GOOD).split(" "), *ODD]
+ODD = "^ % like lower( cidr inn => && null nan 1e999 \0 \u200b ’ \ud800 -- /* */ '' { [ € ı 1.2.3 a..b \" ` ' \n"
+PIECES = [*" ".join(GOOD).split(" "), *ODD.split(" "), "9" * 30]
 
 
 def spelled(tree: Expression) -> str:

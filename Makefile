@@ -1,0 +1,59 @@
+# The commands of this project; each makes and uses the virtual environment .venv by itself.
+#   make demo    flights of a year meet subscriptions through a broker and a Spark job of their own
+#   make test    all tests (about ten minutes on two cores)
+#   make check   formatting, lint, types and the rule of imports
+#   make bench   the end-to-end benchmark
+#   make clean   remove what the commands made, .venv included
+# PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
+
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+export PYTHON
+
+.PHONY: help demo test check bench docs lock clean java
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: java $(VENV)/.has-demo
+	@$(BIN)/tocsin demo $(ARGS)
+
+test: java $(VENV)/.has-dev
+	$(BIN)/pytest $(ARGS)
+
+check: $(VENV)/.has-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+
+bench: java $(VENV)/.has-dev
+	$(BIN)/python -m benchmarks.end_to_end $(ARGS)
+
+# Reference pages that are made from the code; a test keeps them in step.
+docs: $(VENV)/.has-dev
+	$(BIN)/tocsin settings --markdown > docs/settings.md
+
+java:
+	@sh deploy/java.sh
+
+$(VENV)/.has-demo: pyproject.toml requirements.lock
+	@sh deploy/environment.sh $(VENV) demo
+	@touch $@
+
+$(VENV)/.has-dev: pyproject.toml requirements.lock
+	@sh deploy/environment.sh $(VENV) dev
+	@touch $@ $(VENV)/.has-demo
+
+# Resolve the versions that pyproject.toml leaves open anew, in an environment of their own.
+lock:
+	@CONSTRAINTS=/dev/null sh deploy/environment.sh build/lock dev
+	@{ echo "# Every package that is installed, at the version that was tested; made by \"make lock\"."; \
+	   build/lock/bin/python -m pip freeze --exclude-editable; } > build/requirements.lock
+	@mv build/requirements.lock requirements.lock
+	@rm -rf build/lock
+
+clean:
+	rm -rf $(VENV) build dist tocsin.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find schemas index stream tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Benchmarks: one command a question, each with its seed, its table and its picture."""

@@ -1,0 +1,192 @@
+"""How long from publish to notification, how many events a second, and where does the time go?
+
+Workload: the demo's flights (seed 2013) against 10,000 and 100,000 generated subscriptions, the five best matches an
+event. Broker, job and this generator share the machine, as on a developer's. For each size: a warm-up, then latency at
+500 and at 2,000 events/s (time of arrival at a read_committed consumer minus the record's timestamp, first notification
+of each event), then a backlog of events published at once, whose drain is the highest rate the job sustains alone.
+
+Command: ``python -m benchmarks.end_to_end [--subscriptions 10000 100000] [--seconds 30] [--warm-up 45]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.job import BenchJob
+from benchmarks.load import Clock, Load
+from benchmarks.picture import draw_end_to_end
+from stream.broker import Broker
+from stream.demo.workload import Workload, build_workload
+from stream.reporter import MetricsRecord
+
+SEED = 2013
+RATES = (500, 2_000)
+EVENTS = 50_000
+BACKLOG_SECONDS = 25
+RESULTS = Path(__file__).parent / "results"
+
+
+class Phases(msgspec.Struct):
+    """Milliseconds a micro-batch, on average over a measurement; the workers' own times are sums over their tasks."""
+
+    batches: int
+    events_a_batch: float
+    wait: float
+    spark: float
+    commit: float
+    decode: float
+    match: float
+    encode: float
+    trigger: float
+
+
+class Measurement(msgspec.Struct):
+    """One row of the table."""
+
+    subscriptions: int
+    load: str
+    events_per_second: float
+    matches_per_second: float
+    p50: float
+    p99: float
+    lag: int
+    phases: Phases
+
+
+def main() -> None:
+    """Measure, print the table, write it and the picture to ``benchmarks/results``."""
+    options = _options()
+    console = Console()
+    console.print(f"building {EVENTS:,} flights and up to {max(options.subscriptions):,} subscriptions, seed {SEED}")
+    workload = build_workload(EVENTS, max(options.subscriptions), SEED, lambda: None)
+    rows: list[Measurement] = []
+    for count in options.subscriptions:
+        rows += _measure(workload, count, options, console)
+    table = _table(rows)
+    console.print(table)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "end_to_end.json").write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    draw_end_to_end(rows, RESULTS / "end_to_end.png")
+
+
+def _measure(workload: Workload, count: int, options: argparse.Namespace, console: Console) -> list[Measurement]:
+    """Run one job with ``count`` subscriptions and take its measurements."""
+    chosen = dict(list(workload.subscriptions.items())[-count:])
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
+        job = BenchJob(broker.bootstrap_servers, Path(folder))
+        job.subscribe(chosen)
+        began = time.monotonic()
+        with job:
+            console.print(f"{count:,} subscriptions: ready in {time.monotonic() - began:.1f} s; warming up")
+            clock = Clock(broker.bootstrap_servers, job.settings.topics.notifications)
+            load = Load(broker.bootstrap_servers, job.settings.topics.events, workload.bodies)
+            try:
+                load.steady(RATES[0], options.warm_up)
+                rows = [_steady(count, rate, options.seconds, job, load, clock) for rate in RATES]
+                rows.append(_backlog(count, rows[-1], job, load))
+            finally:
+                clock.close()
+    for row in rows:
+        console.print(
+            f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {row.p50:.0f} ms, p99 {row.p99:.0f} ms"
+        )
+    return rows
+
+
+def _steady(count: int, rate: int, seconds: float, job: BenchJob, load: Load, clock: Clock) -> Measurement:
+    job.await_lag(0)
+    start = time.time()
+    before = clock.notifications
+    began, ended = load.steady(rate, seconds)
+    lag = job.lag()
+    job.await_lag(0)
+    time.sleep(1)  # the last notifications are on their way
+    latencies = clock.latencies(began, ended)
+    records = job.metrics(start, time.time())
+    return Measurement(
+        subscriptions=count,
+        load=f"{rate:,} events/s",
+        events_per_second=rate * seconds / (ended - began),
+        matches_per_second=(clock.notifications - before) / (ended - began),
+        p50=float(np.percentile(latencies, 50)),
+        p99=float(np.percentile(latencies, 99)),
+        lag=lag,
+        phases=_phases(records),
+    )
+
+
+def _backlog(count: int, before: Measurement, job: BenchJob, load: Load) -> Measurement:
+    """Publish more than the job can take at once and time the drain, without the generator beside it."""
+    guess = max(before.events_per_second * 2, 1_000)
+    events = int(guess * BACKLOG_SECONDS)
+    load.burst(events)
+    start, began, left = time.time(), time.monotonic(), job.lag()
+    job.await_lag(0)
+    seconds = time.monotonic() - began
+    records = job.metrics(start, time.time())
+    matches = sum(record.metrics.counts.matches for record in records)
+    nothing = float("nan")
+    return Measurement(
+        count, "backlog drained", left / seconds, matches / seconds, nothing, nothing, left, _phases(records)
+    )
+
+
+def _phases(records: list[MetricsRecord]) -> Phases:
+    batches = max(1, sum(record.metrics.batches for record in records))
+
+    def mean(name: str) -> float:
+        return sum(getattr(record.metrics, name) for record in records) / batches / 1e6
+
+    def worker_mean(name: str) -> float:
+        return sum(getattr(record.metrics.counts, name) for record in records) / batches / 1e6
+
+    triggers = [record.spark_ms["triggerExecution"] for record in records if "triggerExecution" in record.spark_ms]
+    return Phases(
+        batches=batches,
+        events_a_batch=sum(record.metrics.counts.records for record in records) / batches,
+        wait=mean("wait_ns"),
+        spark=mean("spark_ns"),
+        commit=mean("commit_ns"),
+        decode=worker_mean("decode_ns"),
+        match=worker_mean("match_ns"),
+        encode=worker_mean("encode_ns"),
+        trigger=float(np.mean(triggers)) if triggers else float("nan"),
+    )
+
+
+def _table(rows: list[Measurement]) -> Table:
+    table = Table(title="From publish to notification, ms; phases are means of a micro-batch")
+    names = ("subscriptions", "load", "events/s", "matches/s", "p50", "p99", "events a batch", "trigger", "Spark job")
+    for name in (*names, "decode", "match", "encode", "commit", "wait"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        phases = row.phases
+        table.add_row(
+            f"{row.subscriptions:,}",
+            row.load,
+            f"{row.events_per_second:,.0f}",
+            f"{row.matches_per_second:,.0f}",
+            *(f"{value:.0f}" for value in (row.p50, row.p99, phases.events_a_batch, phases.trigger, phases.spark)),
+            *(f"{value:.1f}" for value in (phases.decode, phases.match, phases.encode, phases.commit, phases.wait)),
+        )
+    return table
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--subscriptions", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the index")
+    parser.add_argument("--seconds", type=float, default=30.0, help="length of each steady load")
+    parser.add_argument("--warm-up", type=float, default=45.0, help="seconds of load before anything is measured")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

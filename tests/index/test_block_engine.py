@@ -1,0 +1,142 @@
+"""Beyond the contract: access sets lose nothing, buffers cut nothing, memory stays clean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.block import ranking, workspace
+from index.block.engine import BlockEngine, warm_up
+from index.block.kernels import walk
+from index.block.matcher import BlockMatcher, Span, spans
+from index.engine import Matches
+from index.event_block import EventBlock
+from index.oracle import match_subscription
+from schemas.expression import And, Exists, In, Not, NotIn, Or, Range
+from schemas.records import Event, Subscription
+from tests.strategies import events, subscriptions
+
+A, B, C = In("a", (1,)), In("b", (1,)), In("c", tuple(range(9)))
+
+
+def opened(*expressions: object) -> BlockMatcher:
+    engine = BlockEngine()
+    return engine.open(engine.build([Subscription(f"{i:03d}", e) for i, e in enumerate(expressions)]))  # type: ignore[arg-type]
+
+
+def candidates(matcher: BlockMatcher, *happened: Event) -> list[tuple[int, int]]:
+    event, ordinal = matcher.candidates(EventBlock.from_events(happened))
+    return sorted(zip(event.tolist(), ordinal.tolist(), strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(subscriptions(max_size=12), st.lists(events(), max_size=6))
+def test_candidates_are_a_superset_of_matches(population: list[Subscription], happened: list[Event]) -> None:
+    engine = BlockEngine()
+    found = set(candidates(engine.open(engine.build(population)), *happened))
+    for e, event in enumerate(happened):
+        for ordinal, subscription in enumerate(population):
+            if match_subscription(subscription, event) is not None:
+                assert (e, ordinal) in found
+
+
+def test_an_event_wakes_only_what_its_values_may_satisfy() -> None:
+    others = [And((A, In("x", (i,)))) for i in range(50)]
+    matcher = opened(*others, And((A, B)), Or((B, C)), And((NotIn("d", (1,)), Range("r", gt=5), Exists("a"))))
+    assert candidates(matcher, Event({"z": (1,)})) == []
+    assert candidates(matcher, Event({"x": (7,), "r": (9,)})) == [(0, 7), (0, 52)]
+    assert candidates(matcher, Event({"c": (3,), "r": (5,)})) == [(0, 51)]
+
+
+def test_a_clause_with_several_access_rows_is_a_candidate_once() -> None:
+    matcher = opened(And((Or((A, B, C)), Or((A, And((B, C)))), NotIn("d", (1,)))))
+    assert candidates(matcher, Event({"a": (1,), "b": (1,), "c": (2,)})) == [(0, 0)]
+
+
+def test_a_clause_without_an_access_set_is_always_a_candidate() -> None:
+    matcher = opened(Not(A), Or((A, Not(B))), And((Not(A), Not(B))))
+    assert [ordinal for _, ordinal in candidates(matcher, Event({}))] == [0, 1, 2]
+
+
+@settings(max_examples=60, deadline=None)
+@given(population=subscriptions(min_size=1, max_size=8), few=st.lists(events(), min_size=1, max_size=3))
+def test_a_walk_that_stops_for_room_goes_on_where_it_stopped(population: list[Subscription], few: list[Event]) -> None:
+    engine, block = BlockEngine(), EventBlock.from_events(few * 100)
+    wanted = engine.open(engine.build(population)).match(block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "HITS", 512)
+        found = engine.open(engine.build(population)).match(block)
+    assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
+
+
+@pytest.mark.parametrize("limit", [0, 2, 1024])
+def test_heaps_and_sorting_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "HEAP_LIMIT", limit)
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 6, (60, 3)) / 4
+    matcher = opened(*(Or(tuple(In(n, (1,), (w,)) for n, w in zip("abc", row, strict=True))) for row in weights))
+    held = [dict.fromkeys(names, (1,)) for names in ("abc", "a", "bc", "")]
+    happened = [Event(held[i % 4], top=[None, 1, 2, 3, 50, 100][i % 6]) for i in range(48)]
+    found = matcher.match(EventBlock.from_events(happened))
+    everything = [Event(event.attributes) for event in happened]
+    complete = matcher.match(EventBlock.from_events(everything))
+    for e, event in enumerate(happened):
+        mine, full = (m.take(m.event == e) for m in (found, complete))
+        assert mine.subscription.tolist() == full.subscription.tolist()[: event.top]
+        assert mine.score.tolist() == full.score.tolist()[: event.top]
+
+
+@given(st.lists(st.tuples(*(st.sampled_from((0, 1, 5, 2**31 - 1)),) * 2, st.integers(-(2**62), 2**62)), max_size=20))
+def test_the_order_is_the_contracts_for_any_scores(rows: list[tuple[int, int, int]]) -> None:
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    found = Matches(columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32), columns[:, 2].copy())
+    sorted_ = ranking._sorted(found) if rows else found
+    got = list(zip(*(c.tolist() for c in sorted_), strict=True))
+    assert got == sorted(rows, key=lambda row: (row[0], -row[2], row[1]))
+
+
+def test_an_interrupted_match_leaves_no_trace() -> None:
+    matcher = opened(And((A, NotIn("b", (2,)))), C)
+    block = EventBlock.from_events([Event({"a": (1,), "c": (1,)})] * 70)
+    view = matcher._translator.view(block, 128)
+    next(matcher._hits(view, Span(0, 0, 70, 2), block, matcher._postings))
+    other = EventBlock.from_events([Event({"a": (1,)}), *[Event({"b": (1,)})] * 69])
+    assert matcher.match(other).event.tolist() == [0]
+    assert len(matcher.match(block).event) == 140
+
+
+def test_stamps_survive_the_last_epoch() -> None:
+    matcher = opened(And((Or((A, C)), Not(Range("r", gt=1)))))
+    block = EventBlock.from_events([Event({"c": (1,), "r": (0,)}), Event({"c": (1,), "r": (2,)})])
+    for epoch in (0, workspace._LAST_EPOCH - 1):
+        matcher._memory._epoch = epoch
+        for _ in range(3):
+            assert matcher.match(block).event.tolist() == [0]
+
+
+def test_spans_cover_the_block_with_masks_as_narrow_as_may_be() -> None:
+    assert spans(0) == []
+    assert spans(1) == [Span(0, 0, 1, 1)]
+    assert spans(128) == [Span(0, 0, 128, 2)]
+    assert spans(1000) == [Span(0, 0, 512, 8), Span(1, 512, 1000, 8)]
+    assert spans(520) == [Span(0, 0, 512, 8), Span(1, 512, 520, 1)]
+    assert spans(130, 1) == [Span(0, 0, 64, 1), Span(1, 64, 128, 1), Span(2, 128, 130, 1)]
+
+
+def test_warm_up_compiles_all_that_matching_needs() -> None:
+    warm_up()
+    compiled = len(walk.signatures)
+    for size in (1, 65, 129, 257):
+        opened(A, Or((B, C))).match(EventBlock.from_events([Event({"a": (1,)}, top=3)] * size))
+    assert len(walk.signatures) == compiled
+
+
+def test_more_than_65535_predicates_are_told_apart() -> None:
+    engine = BlockEngine()
+    population = [Subscription(f"{i:06d}", And((In("a", (i,)), In("b", (i % 3, i + 3))))) for i in range(70_000)]
+    matcher = engine.open(engine.build(population))
+    happened = [Event({"a": (i,), "b": (i + 3, i + 1)}) for i in (0, 65_535, 65_536, 69_999)]
+    found = matcher.match(EventBlock.from_events([*happened, Event({"a": (9,), "b": (9,)})]))
+    assert found.subscription.tolist() == [0, 65_535, 65_536, 69_999]

@@ -1,0 +1,126 @@
+"""The embedded broker: Kafka itself, started, restarted, killed and watched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from schemas.errors import TocsinError
+from stream.broker import Broker
+
+
+def _await(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_a_broker_outlives_its_starting_thread_and_keeps_address_and_data_over_stop_kill_and_restart(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(TocsinError, match="no address before it was started"):
+        _ = Broker(tmp_path).bootstrap_servers
+    broker = Broker(tmp_path)
+    starter = threading.Thread(target=broker.start)
+    starter.start()
+    starter.join()
+    try:
+        address = broker.bootstrap_servers
+        admin = AdminClient({"bootstrap.servers": address})
+        admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result()
+        producer = Producer({"bootstrap.servers": address})
+        producer.produce("kept", b"a record")
+        assert producer.flush(30) == 0
+        assert broker.running
+
+        broker.stop()
+        assert not broker.running
+        broker.start()
+        broker.kill()
+        broker.start()
+
+        assert broker.bootstrap_servers == address
+        consumer = Consumer({"bootstrap.servers": address, "group.id": "g", "auto.offset.reset": "earliest"})
+        consumer.subscribe(["kept"])
+        message = consumer.poll(30)
+        assert message is not None
+        assert message.value() == b"a record"
+        consumer.close()
+    finally:
+        broker.close()
+    assert (tmp_path / "kafka" / "kept-0").is_dir()
+
+
+def test_a_broker_that_dies_is_reported_with_the_end_of_its_log_and_leaves_nothing() -> None:
+    broker = Broker()
+
+    def use() -> None:
+        with broker:
+            assert broker.pid is not None
+            os.kill(broker.pid, signal.SIGKILL)
+            _await(lambda: not broker.running, "the broker outlived SIGKILL")
+
+    with pytest.raises(TocsinError) as caught:
+        use()
+    assert "ended by itself with exit code -9" in str(caught.value)
+    assert "Kafka Server started" in str(caught.value)
+    assert not broker.log_file.parent.exists()
+
+
+def test_a_broker_that_can_not_start_is_reported_with_the_end_of_its_log() -> None:
+    broker = Broker(heap="1k")
+    with pytest.raises(TocsinError, match="Too small maximum heap"), broker:
+        pass
+    assert not broker.log_file.parent.exists()
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        broker = Broker(port=taken.getsockname()[1])
+        with pytest.raises(TocsinError, match="Address already in use"), broker:
+            pass
+
+
+OWNER = """
+import time
+from stream.broker import Broker
+with Broker() as broker:
+    print(broker.pid, broker.log_file.parent, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_broker_dies_with_its_owner_and_its_temporary_folder_goes_too() -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
+    try:
+        assert owner.stdout is not None
+        pid, folder = owner.stdout.readline().split()
+        assert psutil.pid_exists(int(pid))
+    finally:
+        owner.kill()
+        owner.communicate()
+    _await(lambda: not _lives(int(pid)), "the broker outlived its owner")
+    _await(lambda: not Path(folder).exists(), "the temporary folder was left behind")
+
+
+def _lives(pid: int) -> bool:
+    """A process nobody has waited for yet is dead all the same."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,231 @@
+"""The command line without a broker: help, usage errors, exit codes, pipes, `check` and `settings`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from stream.cli import app
+from stream.settings import load_settings
+
+TOCSIN = str(Path(sys.executable).with_name("tocsin"))
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+ESCAPE = "\x1b"
+
+
+def tocsin(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the console script as a shell would, in a pipe."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
+    return subprocess.run(
+        [TOCSIN, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=clean | environment,
+    )
+
+
+def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[str, subprocess.CompletedProcess[str]]]:
+    """Run several command lines side by side, since most of a run is the interpreter's start."""
+    calls = list(calls)
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(lambda call: tocsin(*call, **options), calls)
+        yield from zip(map(shlex.join, calls), results, strict=True)
+
+
+@pytest.fixture
+def event(tmp_path: Path) -> str:
+    file = tmp_path / "event.json"
+    file.write_text('{"origin": "JFK", "carrier": ["B6", "AA"], "dep_delay": 75}')
+    return str(file)
+
+
+def test_the_commands_of_the_documentation_exist() -> None:
+    expected = "broker check dead-letters demo listen publish run settings subscribe topics unsubscribe"
+    assert expected.split() == COMMANDS
+
+
+def test_each_help_has_an_example_and_no_colour_codes_in_a_pipe() -> None:
+    for call, result in together([command, "--help"] for command in COMMANDS):
+        assert result.returncode == 0, call
+        assert f"tocsin {call.split()[0]}" in result.stdout.split("Example", 1)[1], call
+        assert ESCAPE not in result.stdout, call
+        assert result.stderr == "", call
+
+
+def test_version_names_the_distribution_and_its_version() -> None:
+    result = tocsin("--version")
+    assert result.returncode == 0
+    assert result.stdout.startswith("tocsin 0.")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Spark, Numba and the Kafka client are imported by the commands that need them only."""
+    heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark msgspec"
+    program = f"import sys, stream.cli; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []
+
+
+def test_wrong_usage_ends_with_2_and_says_so_on_stderr() -> None:
+    calls = [
+        ["frobnicate"],
+        ["subscribe"],
+        ["subscribe", "s-1"],
+        ["subscribe", "s-1", "a = 1", "--expression", "{}"],
+        ["subscribe", "s-1", "a = 1", "--label", "desk"],
+        ["listen", "--count", "0"],
+        ["publish", "--rate", "fast", "-"],
+        ["broker", "--port", "70000"],
+        ["run", "--no-such-option"],
+    ]
+    for call, result in together(calls):
+        assert result.returncode == 2, call
+        assert result.stdout == "", call
+        assert "Usage: tocsin" in result.stderr, call
+        assert "Traceback" not in result.stderr, call
+
+
+def test_check_ends_with_0_for_a_match_and_prints_the_score(event: str) -> None:
+    result = tocsin("check", "origin in ('JFK'^0.5, 'LGA') and carrier in ('B6', 'AA'^2)", event)
+    assert (result.returncode, result.stdout) == (0, "match, score 3.5\n")
+
+
+def test_check_ends_with_1_for_no_match(event: str) -> None:
+    result = tocsin("check", "origin = 'EWR'", event)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "no match\n", "")
+
+
+def test_check_takes_a_tree_and_an_event_from_stdin() -> None:
+    tree = '{"op": "range", "attribute": "price", "ge": 5, "lt": 10}'
+    assert tocsin("check", tree, "-", stdin='{"price": 7}').returncode == 0
+    assert tocsin("check", tree, "-", stdin='{"price": 10}').returncode == 1
+
+
+def test_check_takes_a_long_filter_from_a_file(event: str, tmp_path: Path) -> None:
+    file = tmp_path / "filter.txt"
+    file.write_text("origin = 'JFK'\n  and dep_delay > 60\n")
+    assert tocsin("check", f"@{file}", event).returncode == 0
+
+
+def test_explain_says_of_each_predicate_whether_it_holds(event: str) -> None:
+    result = tocsin("check", "origin = 'JFK' and not (dep_delay > 90 or gate exists)", event, "--explain")
+    assert result.returncode == 0
+    lines = [line.split(maxsplit=1) for line in result.stdout.splitlines()[1:]]
+    assert [truth for truth, _ in lines] == ["true", "false", "false"]
+    assert "'JFK'" in lines[0][1]
+    assert "75" in lines[1][1]
+    assert "absent" in lines[2][1]
+
+
+def test_a_refused_filter_ends_with_2_and_says_where(event: str) -> None:
+    expected = {
+        "origin = = 'JFK'": "line 1, column 10",
+        "origin = 'JFK'\nand dep_delay >": "line 2",
+        "price between 20 and 10": "20",
+        '{"op": "in", "attribute": "a", "values": []}': "values",
+        '{"op": "in", "attribute": "a", "values": [1], "weigths": [1]}': "weigths",
+        '{"op": ': "JSON",
+        "@/no/such/file": "/no/such/file",
+    }
+    results = together(["check", filter_, event] for filter_ in expected)
+    for (call, result), said in zip(results, expected.values(), strict=True):
+        assert result.returncode == 2, call
+        assert result.stdout == "", call
+        assert result.stderr.startswith("tocsin: "), call
+        assert said in result.stderr, call
+        assert "Traceback" not in result.stderr, call
+
+
+def test_a_syntax_error_is_shown_with_a_mark_under_its_column(event: str) -> None:
+    lines = tocsin("check", "origin = = 'JFK'", event).stderr.splitlines()
+    assert lines[-2] == "  origin = = 'JFK'"
+    assert lines[-1].index("^") == lines[-2].index("= '")
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "{", '{"$top": -1}', ""])
+def test_an_event_that_is_none_ends_with_2(text: str) -> None:
+    result = tocsin("check", "a exists", "-", stdin=text)
+    assert result.returncode == 2
+    assert result.stderr.startswith("tocsin: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_filter_is_refused_before_a_broker_is_asked() -> None:
+    result = tocsin("subscribe", "s-1", "price >", "--set", "kafka.bootstrap_servers=localhost:1")
+    assert result.returncode == 1
+    assert "line 1" in result.stderr
+    assert "localhost:1" not in result.stderr
+
+
+def test_settings_prints_a_file_that_says_the_same_when_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "tocsin.toml"
+    result = tocsin("settings", "--set", "job.top=7", "--set", "spark.spark.driver.memory=3g")
+    assert result.returncode == 0
+    file.write_text(result.stdout)
+    settings = load_settings(file, environ={})
+    assert settings.job.top == 7
+    assert settings == load_settings(None, ["job.top=7", "spark.spark.driver.memory=3g"], environ={})
+
+
+def test_options_after_the_command_go_over_those_before_it_and_over_environment_and_file(tmp_path: Path) -> None:
+    file = tmp_path / "tocsin.toml"
+    file.write_text("[job]\ntop = 1\nname = 'from-file'\nemit = 'event'\n[topics]\npartitions = 9\n")
+    result = tocsin(
+        *("--config", str(file), "--set", "job.top=3", "settings", "--set", "job.top=4"),
+        TOCSIN_JOB__TOP="2",
+        TOCSIN_JOB__NAME="from-environment",
+    )
+    assert result.returncode == 0
+    assert "\ntop = 4\n" in result.stdout
+    assert '\nname = "from-environment"\n' in result.stdout
+    assert '\nemit = "event"\n' in result.stdout
+    assert "\npartitions = 9\n" in result.stdout
+    assert tocsin("settings", TOCSIN_CONFIG=str(file)).stdout.count("partitions = 9") == 1
+
+
+def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
+    expected = [
+        (["--set", "job.topp=5", "settings"], "job.topp"),
+        (["settings", "--set", "job.top"], "table.name=value"),
+        (["settings", "--set", "job.top=many"], "job.top"),
+        (["settings", "--config", "/no/such.toml"], "/no/such.toml"),
+        (["listen", "--set", "job.topp=5"], "job.topp"),
+        (["publish", "/no/such.jsonl"], "/no/such.jsonl"),
+        (["publish", "-", "--set", "events.format=avro"], "avro"),
+        (["subscribe", "s-1", "a = 1", "--set", "subscriptions.format=avro"], "avro"),
+        (["subscribe", "s-1", "a = 1", "--not-before", "tomorrow"], "not_before"),
+        (["subscribe", "s-1", "a = 1", "--priority", "1e300"], "priority"),
+    ]
+    for (call, result), (_, said) in zip(together(call for call, _ in expected), expected, strict=True):
+        assert result.returncode == 1, call
+        assert result.stdout == "", call
+        assert result.stderr.startswith("tocsin: "), call
+        assert said in result.stderr, call
+        assert len(result.stderr.splitlines()) == 1, call
+
+
+def test_a_closed_pipe_ends_a_command_quietly() -> None:
+    script = f"{TOCSIN} settings | head -n 1; echo ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert result.stderr == ""
+    assert result.stdout.splitlines()[-1] in ("0", "141")  # 0 when all was written before the reader went
+
+
+def test_the_page_of_settings_in_docs_is_the_one_that_the_command_prints() -> None:
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert page.read_text() == tocsin("settings", "--markdown").stdout, "run `make docs`"
+
+
+def test_what_check_prints_has_no_colours_even_when_they_are_forced(event: str) -> None:
+    assert tocsin("check", "origin = 'JFK'", event, FORCE_COLOR="1").stdout == "match, score 1\n"

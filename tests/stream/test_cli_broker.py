@@ -1,0 +1,389 @@
+"""The command line against the embedded broker: what it puts on the topics, what it shows of them, how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from schemas.records import DeadLetter
+
+TOCSIN = str(Path(sys.executable).with_name("tocsin"))
+PATIENCE = 60.0
+
+
+class CommandLine:
+    """The console script with settings of its own, and a client that looks at what it did."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.prefix = f"t{uuid.uuid4().hex[:8]}"
+        self.events, self.subscriptions, self.notifications, self.dead_letters = (
+            f"{self.prefix}.{name}" for name in ("events", "subscriptions", "notifications", "dead-letters")
+        )
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")} | {
+            "TOCSIN_KAFKA__BOOTSTRAP_SERVERS": bootstrap,
+            "TOCSIN_TOPICS__EVENTS": self.events,
+            "TOCSIN_TOPICS__SUBSCRIPTIONS": self.subscriptions,
+            "TOCSIN_TOPICS__NOTIFICATIONS": self.notifications,
+            "TOCSIN_TOPICS__DEAD_LETTERS": self.dead_letters,
+            "TOCSIN_TOPICS__PARTITIONS": "2",
+        }
+
+    def __call__(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [TOCSIN, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env=self.environment,
+        )
+
+    def start(self, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([TOCSIN, *arguments], env=self.environment, **streams)
+
+    def records(self, topic: str) -> list[tuple[bytes | None, Any]]:
+        """Return (key, value as JSON) of everything on the topic, in order within a partition."""
+        messages = [(message.key(), message.value()) for message in self.messages(topic)]
+        return [(key, None if value is None else json.loads(value)) for key, value in messages]
+
+    def timestamps(self, topic: str) -> list[int]:
+        return [message.timestamp()[1] for message in self.messages(topic)]
+
+    def messages(self, topic: str) -> list[Any]:
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "look", "enable.partition.eof": True})
+        try:
+            partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+            consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+            found, ended = [], 0
+            deadline = time.monotonic() + PATIENCE
+            while ended < len(partitions):
+                assert time.monotonic() < deadline
+                record = consumer.poll(1)
+                if record is None:
+                    continue
+                if record.error() is None:
+                    found.append(record)
+                else:
+                    ended += 1
+            return found
+        finally:
+            consumer.close()
+
+    def produce(self, topic: str, records: list[dict[str, Any]]) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap})
+        for record in records:
+            producer.produce(topic, **record)
+        assert producer.flush(PATIENCE) == 0
+
+
+@pytest.fixture(scope="module")
+def tocsin(broker: Any) -> CommandLine:
+    line = CommandLine(broker.bootstrap_servers)
+    assert line("topics").returncode == 0
+    return line
+
+
+@pytest.fixture
+def fresh(broker: Any) -> CommandLine:
+    """A command line whose topics do not exist."""
+    return CommandLine(broker.bootstrap_servers)
+
+
+def notification(subscription: str, score: float, offset: int) -> dict[str, Any]:
+    event = {"topic": "e", "partition": 0, "offset": offset, "key": None, "time": "2026-03-01T12:00:00.000Z"}
+    body = {"subscription": subscription, "score": score, "rank": 1, "event": event, "labels": {"desk": "ops"}}
+    return {"key": subscription, "value": json.dumps(body)}
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_topics_creates_the_four_topics_and_finds_them_the_second_time(fresh: CommandLine) -> None:
+    names = [fresh.events, fresh.subscriptions, fresh.notifications, fresh.dead_letters]
+    first, second = fresh("topics"), fresh("topics")
+    assert first.returncode == second.returncode == 0
+    assert first.stdout.split() == second.stdout.split() == names
+    assert all(f"created {name}" in first.stderr for name in names)
+    assert second.stderr == ""
+
+
+def test_subscribe_puts_the_filter_on_the_topic_and_unsubscribe_a_null_value(tocsin: CommandLine) -> None:
+    result = tocsin(
+        *("subscribe", "s-1", "price > 5 and kind = 'a'^2", "--priority", "1.5"),
+        *("--label", "desk=ops", "--label", "note=a=b"),
+        *("--not-before", "2026-01-01T00:00:00Z", "--not-after", "2026-12-31T00:00:00Z"),
+    )
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "subscribed s-1" in result.stderr
+    assert tocsin("unsubscribe", "s-1").returncode == 0
+    assert [value for key, value in tocsin.records(tocsin.subscriptions) if key == b"s-1"] == [
+        {
+            "filter": "price > 5 and kind = 'a'^2",
+            "priority": 1.5,
+            "not_before": "2026-01-01T00:00:00Z",
+            "not_after": "2026-12-31T00:00:00Z",
+            "labels": {"desk": "ops", "note": "a=b"},
+        },
+        None,
+    ]
+
+
+def test_subscribe_takes_a_tree_and_a_filter_from_stdin(tocsin: CommandLine) -> None:
+    tree = {"op": "in", "attribute": "kind", "values": ["a", 1, True]}
+    assert tocsin("subscribe", "tree", "--expression", json.dumps(tree)).returncode == 0
+    assert tocsin("subscribe", "text", "@-", stdin="kind = 'a'\n  or kind = 'b'\n").returncode == 0
+    records = dict(tocsin.records(tocsin.subscriptions))
+    assert records[b"tree"] == {"expression": tree}
+    assert records[b"text"] == {"filter": "kind = 'a'\n  or kind = 'b'"}
+
+
+def test_a_refused_subscription_is_not_sent(tocsin: CommandLine) -> None:
+    result = tocsin("subscribe", "bad", "price between 20 and 10")
+    assert result.returncode == 1
+    assert result.stderr.startswith("tocsin: ")
+    assert b"bad" not in dict(tocsin.records(tocsin.subscriptions))
+
+
+def test_the_first_subscription_creates_a_compacted_topic(fresh: CommandLine) -> None:
+    from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+    assert fresh("subscribe", "s-1", "a = 1").returncode == 0
+    resource = ConfigResource(ResourceType.TOPIC, fresh.subscriptions)
+    admin = AdminClient({"bootstrap.servers": fresh.bootstrap})
+    (answer,) = admin.describe_configs([resource]).values()
+    assert answer.result(PATIENCE)["cleanup.policy"].value == "compact"
+
+
+def test_publish_sends_each_line_with_its_key(fresh: CommandLine, tmp_path: Path) -> None:
+    lines = ['{"geo": {"id": "a"}, "n": 1}', "", '{"geo": {"id": 7}}', '{"geo": {"id": true}}', '{"n": 2}']
+    file = tmp_path / "events.jsonl"
+    file.write_text("\n".join(lines))
+    result = fresh("publish", str(file), "--key-field", "geo.id")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "published 4 events" in result.stderr
+    keyed = sorted(fresh.records(fresh.events), key=lambda record: str(record[0]))
+    assert keyed == [
+        (None, {"n": 2}),
+        (b"7", {"geo": {"id": 7}}),
+        (b"a", {"geo": {"id": "a"}, "n": 1}),
+        (b"true", {"geo": {"id": True}}),
+    ]
+
+
+def test_publish_stops_at_the_first_bad_line_and_names_it(fresh: CommandLine) -> None:
+    result = fresh("publish", "-", stdin='{"n": 1}\n{"n": 2}\nnonsense\n{"n": 3}\n')
+    assert result.returncode == 1
+    assert "line 3" in result.stderr
+    assert "published 2 events" in result.stderr
+    assert sorted(value["n"] for _, value in fresh.records(fresh.events)) == [1, 2]
+
+
+def test_publish_goes_on_after_bad_lines_when_told_to(fresh: CommandLine) -> None:
+    result = fresh("publish", "-", "--skip-bad", stdin='{"n": 1}\n[2]\n{"n": 3}\n{"n": \n')
+    assert result.returncode == 0
+    assert "line 2 skipped" in result.stderr
+    assert "line 4 skipped" in result.stderr
+    assert "published 2 events" in result.stderr
+    assert sorted(value["n"] for _, value in fresh.records(fresh.events)) == [1, 3]
+
+
+def test_publish_keeps_to_the_rate(fresh: CommandLine) -> None:
+    """Eleven events at 20 a second span ten intervals of 50 ms: the rate is a bound, so they can't be closer."""
+    assert fresh("publish", "-", "--rate", "20", stdin='{"n": 1}\n' * 11).returncode == 0
+    times = fresh.timestamps(fresh.events)
+    assert len(times) == 11
+    assert max(times) - min(times) >= 495  # milliseconds, each rounded down
+
+
+def test_listen_prints_the_topic_s_bytes_one_notification_a_line(fresh: CommandLine) -> None:
+    fresh("topics")
+    sent = [notification("s-1", 1.25, n) for n in range(3)] + [notification("s-2", 0.5, 9)]
+    fresh.produce(fresh.notifications, sent)
+    all_of_them = fresh("listen", "--from-beginning", "--count", "4")
+    assert all_of_them.returncode == 0
+    assert sorted(all_of_them.stdout.splitlines()) == sorted(record["value"] for record in sent)
+    one = fresh("listen", "--from-beginning", "--subscription", "s-2", "--count", "1")
+    assert one.stdout.splitlines() == [sent[-1]["value"]]
+
+
+def test_listen_hears_what_comes_after_it_began_and_nothing_before(fresh: CommandLine) -> None:
+    fresh("topics")
+    fresh.produce(fresh.notifications, [notification("old", 1, 0)])
+    process = fresh.start("listen", "--count", "1", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert b"listening" in process.stderr.readline()
+    fresh.produce(fresh.notifications, [notification("new", 1, 1)])
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert json.loads(out)["subscription"] == "new"
+
+
+def test_listen_ends_quietly_on_ctrl_c(tocsin: CommandLine) -> None:
+    process = tocsin.start("listen", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert err == b""
+
+
+def test_listen_ends_when_its_reader_has_gone(fresh: CommandLine) -> None:
+    """`tocsin listen | head -n 1` ends with head, also when no further notification ever comes."""
+    fresh("topics")
+    fresh.produce(fresh.notifications, [notification("s-1", 1, 0)])
+    reader, writer = os.pipe()
+    process = fresh.start("listen", "--from-beginning", stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert os.read(reader, 10)
+    os.close(reader)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 141
+    assert b"Traceback" not in err
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """A pseudo-terminal: (our side, the side that the command gets)."""
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(ours)
+
+
+def read_terminal(side: int) -> str:
+    chunks = []
+    try:
+        while chunk := os.read(side, 65536):
+            chunks.append(chunk)
+    except OSError:
+        pass  # the other side was closed: how Linux says end of file here
+    return b"".join(chunks).decode()
+
+
+def test_listen_shows_a_table_in_a_terminal(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+    fresh("topics")
+    fresh.produce(fresh.notifications, [notification("late-\x1b[31mjfk", 1.25, 0)])
+    fresh.environment |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    ours, theirs = terminal
+    process = fresh.start("listen", "--from-beginning", "--count", "1", stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    screen = read_terminal(ours)
+    assert process.wait(PATIENCE) == 0
+    assert "1 notification" in screen
+    assert "desk=ops" in screen
+    assert "late-\\x1b[31mjfk" in screen  # a record does not steer the terminal
+
+
+NOW = int(time.time()) * 1000
+"""Milliseconds; retention could remove records with times long ago."""
+
+
+def letters() -> list[dict[str, Any]]:
+    bad = DeadLetter(b"s-9", b'{"filter": "a = "}', "filter.syntax", "a value was expected", "subs", 1, 17)
+    binary = DeadLetter(None, b"\xff\xfe", "json.syntax", "not JSON", "events", 0, 3)
+    return [
+        {"key": letter.key, "value": letter.value, "headers": letter.headers(), "timestamp": NOW + n}
+        for n, letter in enumerate([bad, binary], 1)
+    ]
+
+
+def test_dead_letters_prints_each_with_reason_and_place(fresh: CommandLine) -> None:
+    fresh("topics")
+    fresh.produce(fresh.dead_letters, letters())
+    result = fresh("dead-letters")
+    assert result.returncode == 0
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert first == {
+        "reason": "filter.syntax",
+        "message": "a value was expected",
+        "topic": "subs",
+        "partition": 1,
+        "offset": 17,
+        "time": datetime.fromtimestamp(NOW // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.001Z"),
+        "key": "s-9",
+        "value": '{"filter": "a = "}',
+    }
+    assert second["partition"] == 0
+    assert second["key"] is None
+    assert second["value_base64"] == "//4="
+    assert len(fresh("dead-letters", "--last", "1").stdout.splitlines()) == 1
+
+
+def test_dead_letters_are_a_table_in_a_terminal(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+    fresh("topics")
+    fresh.produce(fresh.dead_letters, letters())
+    fresh.environment |= {"TERM": "xterm", "COLUMNS": "160", "LINES": "40"}
+    ours, theirs = terminal
+    process = fresh.start("dead-letters", stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    screen = read_terminal(ours)
+    assert process.wait(PATIENCE) == 0
+    assert "filter.syntax" in screen
+    assert "base64 //4=" in screen
+
+
+def test_dead_letters_follows(fresh: CommandLine) -> None:
+    fresh("topics")
+    process = fresh.start("dead-letters", "--follow", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stdout is not None
+    assert b"no dead letters" in process.stderr.readline()
+    fresh.produce(fresh.dead_letters, letters()[:1])
+    assert json.loads(process.stdout.readline())["reason"] == "filter.syntax"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
+    process.communicate()
+
+
+def test_without_a_broker_each_command_says_so_in_one_sentence() -> None:
+    line = CommandLine("localhost:1")
+    calls = [["listen"], ["subscribe", "s", "a = 1"], ["dead-letters"], ["topics"], ["run"], ["publish", os.devnull]]
+    processes = [line.start(*call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for call in calls]
+    for call, process in zip(calls, processes, strict=True):
+        out, err = process.communicate(timeout=PATIENCE)
+        said = err.decode()
+        assert process.returncode == 1, call
+        assert out == b"", call
+        assert said.startswith("tocsin: "), call
+        assert "localhost:1" in said, call
+        assert "tocsin broker" in said, call
+        assert len(said.splitlines()) == 1, call
+
+
+def test_the_broker_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    line = CommandLine("")
+    data = tmp_path / "data"
+    process = line.start(
+        *("broker", "--port", "0", "--data", str(data)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    address = process.stdout.readline().decode().strip()
+    line.environment["TOCSIN_KAFKA__BOOTSTRAP_SERVERS"] = address
+    assert line("topics").returncode == 0
+    taken = line("broker", "--port", address.rpartition(":")[2], "--data", str(tmp_path / "other"))
+    assert taken.returncode == 1
+    assert "is taken" in taken.stderr
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert b"Traceback" not in err
+    assert data.exists()

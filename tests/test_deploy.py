@@ -1,0 +1,104 @@
+"""The containers' files: they parse, images are pinned, and they name only commands, settings and files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from stream.cli import app
+from stream.settings import load_settings
+
+ROOT = Path(__file__).parent.parent
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
+SERVICES = sorted(COMPOSE["services"])
+OWN = sorted(name for name, service in COMPOSE["services"].items() if "build" in service)
+PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*")
+
+
+def parse(arguments: list[str]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Parse a command line without running it: the command's name, its group's options and its own."""
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("tocsin", list(arguments))
+    name, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
+    return name, context.params, command.make_context(name, rest, parent=context).params
+
+
+def test_the_compose_file_has_a_broker_a_one_shot_for_the_topics_and_the_job() -> None:
+    assert SERVICES == ["broker", "job", "topics"]
+    assert OWN == ["job", "topics"]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_each_image_is_pinned_by_a_full_version(service: str) -> None:
+    assert PINNED.fullmatch(COMPOSE["services"][service]["image"])
+
+
+def test_the_image_is_built_on_a_pinned_one() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    assert bases
+    assert all(PINNED.fullmatch(base) for base in bases)
+
+
+@pytest.mark.parametrize("service", OWN)
+def test_each_service_runs_a_command_that_exists_with_the_mounted_settings(service: str) -> None:
+    definition = COMPOSE["services"][service]
+    name, options, _ = parse(definition["command"])
+    assert name in {"topics": "topics", "job": "run"}.values()
+    mounts = dict(volume.split(":")[:2][::-1] for volume in definition["volumes"])
+    assert (ROOT / mounts[str(options["config"])]).resolve() == ROOT / "deploy" / "tocsin.toml"
+
+
+@pytest.mark.parametrize("service", OWN)
+def test_each_service_is_built_from_files_that_exist(service: str) -> None:
+    build = COMPOSE["services"][service]["build"]
+    assert (ROOT / build["context"] / build["dockerfile"]).is_file()
+
+
+def test_services_wait_for_services_that_exist_and_in_the_right_order() -> None:
+    waits = {name: service.get("depends_on", {}) for name, service in COMPOSE["services"].items()}
+    assert waits["topics"]["broker"]["condition"] == "service_healthy"
+    assert waits["job"]["topics"]["condition"] == "service_completed_successfully"
+    assert "healthcheck" in COMPOSE["services"]["broker"]
+
+
+def test_named_volumes_are_declared() -> None:
+    mounted = {volume.split(":")[0] for service in COMPOSE["services"].values() for volume in service["volumes"]}
+    assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
+
+
+def test_every_setting_is_known_and_points_into_the_compose_network_and_volume() -> None:
+    settings = load_settings(ROOT / "deploy" / "tocsin.toml", environ={})
+    host, _, port = settings.kafka.bootstrap_servers.partition(":")
+    listeners = COMPOSE["services"]["broker"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"INSIDE://{host}:{port}" in listeners.split(",")
+    data = next(v.split(":")[1] for v in COMPOSE["services"]["job"]["volumes"] if v.startswith("job:"))
+    for folder in (settings.job.index_dir, settings.job.checkpoint_dir, settings.job.log_file):
+        assert Path(folder).is_relative_to(data)
+
+
+def test_the_embedded_broker_and_the_container_are_the_same_kafka() -> None:
+    from stream.jars import BROKER_ROOTS
+
+    version = COMPOSE["services"]["broker"]["image"].partition(":")[2]
+    assert any(root.startswith("org.apache.kafka:kafka_") and root.endswith(f":{version}") for root in BROKER_ROOTS)
+
+
+def test_the_image_copies_files_that_exist_and_that_the_ignore_file_lets_through() -> None:
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [name for line in re.findall(r"^COPY (.+)", DOCKERFILE, re.MULTILINE) for name in line.split()[:-1]]
+    assert copied
+    for name in copied:
+        assert (ROOT / name).exists(), name
+        assert name in allowed, name
+
+
+def test_the_image_s_entry_point_is_the_command_line_and_its_default_command_the_job() -> None:
+    assert 'ENTRYPOINT ["tocsin"]' in DOCKERFILE
+    assert parse(["run"])[0] == "run"
+    assert 'CMD ["run"]' in DOCKERFILE
