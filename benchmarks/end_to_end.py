@@ -64,7 +64,7 @@ class Measurement(msgspec.Struct):
 def main() -> None:
     """Measure, print the table, write it and the picture to ``benchmarks/results``."""
     options = _options()
-    console = Console()
+    console = Console(width=150)
     console.print(f"building {EVENTS:,} flights and up to {max(options.subscriptions):,} subscriptions, seed {SEED}")
     workload = build_workload(EVENTS, max(options.subscriptions), SEED, lambda: None)
     rows: list[Measurement] = []
