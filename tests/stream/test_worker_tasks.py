@@ -1,0 +1,158 @@
+"""What runs in Spark's workers, called directly: absorbing a partition, matching one, and the spool between the two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from index.writer import IndexWriter
+from schemas.records import DeadLetter
+from stream import rows, spool
+from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.decoding import Decoding
+from stream.matcher import MatchTask, match_batches
+from stream.spool import SpoolPlan
+
+EVENT_SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("millis", pa.int64()),
+    ]
+)
+
+
+def _records(*entries: tuple[bytes | None, Any], first: int = 0) -> pa.RecordBatch:
+    """Records of partition 0; a value that is not bytes is written as JSON."""
+    table = [
+        {
+            "key": key,
+            "value": value if value is None or isinstance(value, bytes) else json.dumps(value).encode(),
+            "partition": 0,
+            "offset": first + i,
+            "millis": 1_700_000_000_000 + i,
+        }
+        for i, (key, value) in enumerate(entries)
+    ]
+    return pa.RecordBatch.from_pylist(table, schema=EVENT_SCHEMA)
+
+
+def _absorb(index: Path, *batches: pa.RecordBatch) -> tuple[AbsorbedPartition, list[DeadLetter]]:
+    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter(batches)))
+    (part,) = rows.values_of(found, rows.SEGMENT)
+    return msgspec.msgpack.decode(part, type=AbsorbedPartition), _letters(found)
+
+
+def _letters(found: list[pa.RecordBatch]) -> list[DeadLetter]:
+    return [msgspec.msgpack.decode(value, type=DeadLetter) for value in rows.values_of(found, rows.DEAD_LETTER)]
+
+
+def _task(index: Path, version: int, **changes: Any) -> MatchTask:
+    task = MatchTask(
+        index=str(index),
+        version=version,
+        topic="events",
+        decoding=Decoding(),
+        top=0,
+        emit="match",
+        include_event=False,
+        spool=SpoolPlan(str(index / "spool"), 1 << 20),
+    )
+    return msgspec.structs.replace(task, **changes)
+
+
+def _notifications(batches: list[pa.RecordBatch]) -> list[tuple[bytes | None, dict[str, Any]]]:
+    return [
+        (key, json.loads(value))
+        for batch in spool.expand(iter(batches))
+        for kind, key, value in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        if kind == rows.NOTIFICATION
+    ]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> tuple[Path, int]:
+    """Two subscriptions, of which ``a`` carries a label."""
+    writer = IndexWriter(tmp_path)
+    part, letters = _absorb(
+        tmp_path, _records((b"a", {"filter": "x = 1^0.5", "labels": {"who": "ann"}}), (b"b", {"filter": "x exists"}))
+    )
+    assert letters == []
+    assert part.segment is not None
+    return tmp_path, writer.publish([part.segment], part.removed, {0: 2})
+
+
+def test_the_last_valid_record_of_an_id_wins_by_offset_in_whatever_order_the_rows_come(tmp_path: Path) -> None:
+    later = _records((b"s", {"filter": "v = 2"}), (b"s", b"broken"), (b"gone", None), first=10)
+    earlier = _records((b"s", {"filter": "v = 1"}), (b"gone", {"filter": "v = 1"}))
+    part, letters = _absorb(tmp_path, later, earlier)
+    assert part.removed == ["gone"]
+    assert [(letter.key, letter.offset, letter.reason) for letter in letters] == [(b"s", 11, "subscription.json")]
+    assert part.segment is not None
+    assert part.segment.count == 1
+    version = IndexWriter(tmp_path).publish([part.segment], part.removed, {0: 13})
+    found = list(match_batches(_task(tmp_path, version), iter([_records((None, {"v": 1}), (None, {"v": 2}))])))
+    assert [body["event"]["offset"] for _, body in _notifications(found)] == [1]
+
+
+def test_a_record_without_a_key_is_a_dead_letter(tmp_path: Path) -> None:
+    part, letters = _absorb(tmp_path, _records((None, {"filter": "v = 1"}), (b"s", {"filter": "v = 1"})))
+    assert [letter.reason for letter in letters] == ["key.null"]
+    assert part.segment is not None
+    assert part.segment.count == 1
+
+
+def test_a_partition_without_records_makes_no_rows(tmp_path: Path) -> None:
+    assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([_records()]))) == []
+
+
+def test_one_record_a_match_is_keyed_by_subscription_and_ranked(index: tuple[Path, int]) -> None:
+    found = list(match_batches(_task(*index), iter([_records((b"k", {"x": 1}), (None, {"y": 1}))])))
+    ref = {"topic": "events", "partition": 0, "offset": 0, "key": "k", "time": "2023-11-14T22:13:20.000Z"}
+    assert _notifications(found) == [
+        (b"a", {"subscription": "a", "score": 0.5, "rank": 1, "event": ref, "labels": {"who": "ann"}}),
+        (b"b", {"subscription": "b", "score": 0.0, "rank": 2, "event": ref, "labels": {}}),
+    ]
+
+
+def test_one_record_an_event_is_keyed_like_the_event_and_carries_its_body_when_asked(index: tuple[Path, int]) -> None:
+    task = _task(*index, emit="event", include_event=True)
+    ((key, body),) = _notifications(list(match_batches(task, iter([_records((b"k", {"x": 1}), (None, {"y": 1}))]))))
+    assert key == b"k"
+    assert [(match["subscription"], match["score"]) for match in body["matches"]] == [("a", 0.5), ("b", 0.0)]
+    assert body["event_body"] == {"x": 1}
+
+
+def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tuple[Path, int]) -> None:
+    found = list(match_batches(_task(*index), iter([_records((None, None), (b"k", b'{"x":'), (None, {"x": 1}))])))
+    assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
+    assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
+    assert rows.total_counts(found).dead_letters == 1
+
+
+def test_spooled_rows_are_the_same_rows_in_the_same_order(index: tuple[Path, int]) -> None:
+    """Past its limit a task writes a file and sends a path; the driver reads the rows back in their place."""
+    batches = [_records(*[(None, {"x": n % 2})] * 3, first=3 * n) for n in range(20)]
+    inline = list(match_batches(_task(*index), iter(batches)))
+    spooling = _task(*index, spool=SpoolPlan(str(index[0] / "spool"), 400))
+    spooled = list(match_batches(spooling, iter(batches)))
+    assert len(rows.values_of(spooled, rows.SPOOL)) == 1
+    assert _notifications(spooled) == _notifications(inline)
+    assert len(_notifications(inline)) == 20 * 3 + 30
+    spool.clear(index[0] / "spool")
+    assert list((index[0] / "spool").iterdir()) == []
+
+
+def test_a_replay_of_the_same_task_gives_the_same_bytes(index: tuple[Path, int]) -> None:
+    batch = _records(*[(b"k%d" % n, {"x": n % 3}) for n in range(50)])
+    first, second = (
+        [b.columns[2].to_pylist() for b in match_batches(_task(*index), iter([batch]))][:-1] for _ in range(2)
+    )
+    assert first == second
