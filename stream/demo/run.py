@@ -97,7 +97,7 @@ class _Demo:
             traffic = Traffic(settings, load.keys, load.bodies)
             with self.display.step("sending the subscriptions"):
                 ensure_topics(settings)
-                traffic.subscribe(load.subscriptions)
+                traffic.subscribe(load.subscriptions, lambda: _look(stop, broker))
             stop.look()
             with JobProcess(settings_file, folder) as job:
                 self._start(broker, job, stop)
@@ -112,7 +112,7 @@ class _Demo:
     def _start(self, broker: Broker, job: JobProcess, stop: Stop) -> None:
         with self.display.step("starting the job, loading the subscriptions") as step:
             while not job.ready:
-                broker.check()
+                _look(stop, broker)
                 job.check()
                 stop.wait(0.1)
                 step.update(note=job.last_words())
@@ -122,8 +122,7 @@ class _Demo:
         with self.display.step("matching", total=self.events) as step:
 
             def tick() -> None:
-                stop.look()
-                broker.check()
+                _look(stop, broker)
                 job.check()
 
             def progress(published: int, notified: int) -> None:
@@ -155,7 +154,7 @@ class _Demo:
                 {
                     "events": f"{len(load.flights):,}",
                     "subscriptions": f"{len(load.subscriptions):,}",
-                    "notifications, at most the best 5 of an event": f"{len(traffic.latencies):,}",
+                    f"notifications, at most the best {TOP} of an event": f"{len(traffic.latencies):,}",
                     "events/s, published and matched": f"{len(load.flights) / traffic.seconds:,.0f}",
                     "from publication to notification, p50": percentile(traffic.latencies, 50),
                     "from publication to notification, p99": percentile(traffic.latencies, 99),
@@ -171,6 +170,11 @@ class _Demo:
         if self.keep is not None:
             self.display.say(f"settings, logs and data are in {self.keep}")
         return 1 if wrong or traffic.dead_letters else 0
+
+
+def _look(stop: Stop, broker: Broker) -> None:
+    stop.look()
+    broker.check()
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
 from schemas.records import Notification
@@ -20,6 +21,9 @@ FLUSH_SECONDS = 60.0
 
 Tick = Callable[[], None]
 """Called many times a second; raises what ends the demo early."""
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 class Traffic:
@@ -58,11 +62,11 @@ class Traffic:
         self.dead_letters: list[str] = []
         self.seconds = 0.0
 
-    def subscribe(self, bodies: Mapping[str, bytes]) -> None:
+    def subscribe(self, bodies: Mapping[str, bytes], tick: Tick) -> None:
         """Put subscriptions on their topic and wait until the broker has acknowledged them."""
         for id_, body in bodies.items():
-            self._produce(self._settings.topics.subscriptions, id_, body)
-        self._flush()
+            self._produce(self._settings.topics.subscriptions, id_, body, tick)
+        self._flush(tick)
 
     def run(self, rate: float, tick: Tick, progress: Callable[[int, int], None]) -> None:
         """Publish all events at a steady rate and take in notifications until every event has been answered.
@@ -84,14 +88,17 @@ class Traffic:
                 while published < len(self._bodies):
                     due = min(len(self._bodies), 1 + int((time.monotonic() - started) * rate))
                     for number in range(published, due):
-                        self._publish(number)
+                        self._publish(number, tick)
                     published = due
                     self._turn(output, tick)
                     progress(published, len(self.latencies))
-                self._flush()
+                self._flush(tick)
                 self._await_answers(output, ends, tick)
                 progress(published, len(self.latencies))
                 self.seconds = time.monotonic() - started
+            except KafkaException as error:
+                tick()  # a broker that has ended has better words for it
+                raise clients.unreachable(self._settings, error) from error
             finally:
                 output.close()
 
@@ -99,15 +106,16 @@ class Traffic:
         """Return an event's notifications, best first."""
         return sorted(self.answers.get(number, []), key=lambda notification: notification.rank)
 
-    def _publish(self, number: int) -> None:
-        self._published[number] = time.time()
-        self._produce(self._settings.topics.events, self._keys[number], self._bodies[number])
+    def _publish(self, number: int, tick: Tick) -> None:
+        self._published[number] = time.monotonic()
+        self._produce(self._settings.topics.events, self._keys[number], self._bodies[number], tick)
 
-    def _produce(self, topic: str, key: str, value: bytes) -> None:
+    def _produce(self, topic: str, key: str, value: bytes, tick: Tick) -> None:
         while True:
             try:
                 self._producer.produce(topic, value=value, key=key, on_delivery=self._delivered)
             except BufferError:
+                tick()
                 self._producer.poll(0.1)
             else:
                 return
@@ -116,8 +124,11 @@ class Traffic:
         if error is not None:
             self._errors.append(error)
 
-    def _flush(self) -> None:
-        left = self._producer.flush(FLUSH_SECONDS)
+    def _flush(self, tick: Tick) -> None:
+        """Wait for the acknowledgements of all that was produced."""
+        deadline = time.monotonic() + FLUSH_SECONDS
+        while (left := self._producer.flush(0.1)) and time.monotonic() < deadline:
+            tick()
         if left or self._errors:
             reason = self._errors[0].str() if self._errors else f"no answer for {FLUSH_SECONDS:g} s"
             raise TocsinError(f"the broker did not take {left + len(self._errors)} records: {reason}")
@@ -134,7 +145,7 @@ class Traffic:
         group = Consumer(clients.group_reader(self._settings, f"{self._settings.job.name}-events"))
         try:
             asked = [TopicPartition(topic, partition) for partition in end]
-            while any(p.offset < end[p.partition] for p in group.committed(asked, clients.REQUEST_SECONDS)):
+            while any(p.offset < end[p.partition] for p in clients.while_passing(lambda: group.committed(asked, 10))):
                 for _ in range(20):
                     self._turn(output, tick)
         finally:
@@ -161,19 +172,18 @@ class _Output:
     """Reads notifications and dead letters from their beginning, only what was committed."""
 
     def __init__(self, settings: Settings, ends: clients.TopicEnds, take: Callable[[Message, float], None]) -> None:
-        self._topics = (settings.topics.notifications, settings.topics.dead_letters)
-        self._topic_ends = ends
+        topics = (settings.topics.notifications, settings.topics.dead_letters)
+        self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
         self._take = take
-        self._at: dict[tuple[str, int], int] = {}
+        self._at: dict[Place, int] = {}
+        self._admin = clients.admin(settings)
         self._consumer = Consumer(clients.reader(settings, from_beginning=True))
-        self._consumer.assign(
-            [TopicPartition(topic, p, 0) for topic in self._topics for p in range(ends.partitions(topic))]
-        )
+        self._consumer.assign([TopicPartition(*place, 0) for place in self._places])
 
     def poll(self) -> None:
         """Take in what has come."""
         messages = self._consumer.consume(5000, POLL_SECONDS)
-        arrived = time.time()
+        arrived = time.monotonic()
         for message in messages:
             error = message.error()
             if error is None:
@@ -181,18 +191,26 @@ class _Output:
             elif error.code() == KafkaError._PARTITION_EOF:
                 # its offset lies behind the markers of the transactions, which are never delivered
                 self._at[message.topic() or "", message.partition() or 0] = message.offset() or 0
-            elif not error.retriable():
+            elif error.fatal():  # any other the client overcomes by itself, or the broker has ended, which ticks notice
                 raise KafkaException(error)
 
-    def ends(self) -> dict[tuple[str, int], int]:
-        """Return where the topics end now."""
-        return {
-            (topic, partition): offset
-            for topic in self._topics
-            for partition, offset in self._topic_ends.of(topic).items()
-        }
+    def ends(self) -> dict[Place, int]:
+        """Return where the topics end now, records of transactions that are not marked as committed yet included.
 
-    def reached(self, goal: Mapping[tuple[str, int], int]) -> bool:
+        Kafka answers a commit before it has marked every partition, so the end of what consumers of committed records
+        see may still lie before the last transaction.
+        """
+        asked = {TopicPartition(*place): OffsetSpec.latest() for place in self._places}
+
+        def ask() -> dict[Place, int]:
+            answers = self._admin.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=clients.REQUEST_SECONDS
+            )
+            return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
+
+        return clients.while_passing(ask)
+
+    def reached(self, goal: Mapping[Place, int]) -> bool:
         """Return whether everything before the goal has been taken in."""
         return all(self._at.get(place, 0) >= offset for place, offset in goal.items())
 
