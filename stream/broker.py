@@ -238,8 +238,9 @@ class Broker:
         return [str(java_executable()), *JVM_FLAGS, f"-Dlog4j2.configurationFile={logging}", "-cp", class_path]
 
     def _format(self, properties: Path) -> None:
+        # One id in 64 begins with a dash, which as an argument of its own would pass for an option.
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+        arguments = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(properties)]
         with self.log_file.open("ab") as log:
             code = subprocess.run(
                 [*self._java(), *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,13 @@ def test_a_broker_that_can_not_start_is_reported_with_the_end_of_its_log() -> No
     with pytest.raises(TocsinError, match="Too small maximum heap"), broker:
         pass
     assert not broker.log_file.parent.exists()
+
+
+def test_a_cluster_id_that_begins_with_a_dash_is_no_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One random id in 64 does; the broker must start with it all the same."""
+    monkeypatch.setattr("stream.broker.uuid.uuid4", lambda: uuid.UUID(bytes=b"\xfb" * 16))
+    with Broker(tmp_path) as broker:
+        assert AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=10).cluster_id[0] == "-"
 
 
 def test_a_port_that_is_taken_is_said() -> None:
