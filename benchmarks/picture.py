@@ -34,7 +34,7 @@ def draw_end_to_end(rows: list[Measurement], file: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds")
     axes.set_title("A micro-batch from trigger to commit, and the latency of its events")
-    axes.legend(loc="lower right", fontsize=8)
+    axes.legend(loc="upper right", fontsize=8)
     figure.tight_layout()
     figure.savefig(file, dpi=110)
     pyplot.close(figure)

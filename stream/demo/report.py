@@ -60,7 +60,7 @@ def alerts_table(alerts: Sequence[Alert], flights: Sequence[Mapping[str, Any]]) 
     table.add_column("route", no_wrap=True)
     table.add_column("scheduled", no_wrap=True)
     table.add_column("delay", justify="right", no_wrap=True)
-    table.add_column("subscription", style="cyan")
+    table.add_column("subscription", style="cyan", no_wrap=True)
     table.add_column("because")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("alerts", justify="right", no_wrap=True)
@@ -98,9 +98,12 @@ def figures_table(figures: Mapping[str, str]) -> Table:
     return table
 
 
-def percentile(latencies: Sequence[float], percent: float) -> str:
-    """Return a percentile of seconds as milliseconds, in words."""
-    return f"{np.percentile(latencies, percent) * 1000:,.0f} ms" if latencies else "none"
+def percentiles(latencies: Sequence[float]) -> str:
+    """Return the 50th and the 99th percentile of seconds as milliseconds."""
+    if not latencies:
+        return "-"
+    p50, p99 = np.percentile(latencies, (50, 99)) * 1000
+    return f"{p50:,.0f} and {p99:,.0f} ms"
 
 
 def describe(difference: Difference, key: str) -> str:

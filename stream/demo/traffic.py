@@ -40,8 +40,8 @@ class Traffic:
     ----------
     answers
         Notifications by event number, as they came.
-    latencies
-        Of each notification, seconds from the publication of its event to its arrival here.
+    latencies, sources
+        Of each notification, seconds from the publication of its event to its arrival here, and the event's number.
     dead_letters
         What the job did not understand: key and reason.
     seconds
@@ -59,6 +59,7 @@ class Traffic:
         self._decode = msgspec.json.Decoder(Notification).decode
         self.answers: dict[int, list[Notification]] = defaultdict(list)
         self.latencies: list[float] = []
+        self.sources: list[int] = []
         self.dead_letters: list[str] = []
         self.seconds = 0.0
 
@@ -97,7 +98,6 @@ class Traffic:
                 progress(published, len(self.latencies))
                 self.seconds = time.monotonic() - started
             except KafkaException as error:
-                tick()  # a broker that has ended has better words for it
                 raise clients.unreachable(self._settings, error) from error
             finally:
                 output.close()
@@ -166,6 +166,7 @@ class Traffic:
         number = self._number[notification.event.key or ""]
         self.answers[number].append(notification)
         self.latencies.append(arrived - self._published[number])
+        self.sources.append(number)
 
 
 class _Output:

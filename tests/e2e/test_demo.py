@@ -1,4 +1,4 @@
-"""The demo as a user runs it: it proves itself right, and Ctrl-C leaves nothing behind."""
+"""The demo as a user runs it: it proves itself right, and however it ends, it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -7,64 +7,141 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-COMMAND = [str(Path(sys.executable).with_name("tocsin")), "demo", "--events", "2000", "--subscriptions", "1000"]
+COMMAND = [str(Path(sys.executable).with_name("tocsin")), "demo", "--subscriptions", "1000"]
+TAG = "DEMO_TEST"
+"""A variable that every process of the demo inherits: broker and job have sessions of their own."""
+
+SCRATCH = Path("/tmp")
+"""Where the job's temporary files go when the temporary folder's path is too long for socket files."""
 
 
-def _start(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        COMMAND,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-        env=os.environ | {"TMPDIR": str(folder)},
-    )
+class Demo:
+    """A running demo, its output so far, and the processes and folders that are its."""
+
+    def __init__(self, folder: Path, events: int) -> None:
+        self._folder = folder
+        self._scratch = set(SCRATCH.glob("tocsin-*"))
+        self._tag = uuid.uuid4().hex
+        self._lines: list[str] = []
+        self.process = subprocess.Popen(
+            [*COMMAND, "--events", str(events)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {"TMPDIR": str(folder), TAG: self._tag},
+        )
+
+    def read_to(self, words: str) -> None:
+        """Read its output up to a line with these words."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.append(line)
+            if words in line:
+                return
+        pytest.fail(f"the demo ended before it said {words!r}:\n{''.join(self._lines)}")
+
+    def end(self, seconds: float) -> str:
+        """Wait for its end and return all its output."""
+        rest, _ = self.process.communicate(timeout=seconds)
+        return "".join(self._lines) + rest
+
+    def members(self, words: str = "") -> list[psutil.Process]:
+        """Return its living processes whose command line has these words."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get(TAG) == self._tag and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return [process for process in found if words in " ".join(process.cmdline())]
+
+    def folders(self) -> list[str]:
+        """Return what it has made in the temporary folders and not removed."""
+        return [str(path) for path in [*self._folder.iterdir(), *(set(SCRATCH.glob("tocsin-job-*")) - self._scratch)]]
+
+    def assert_nothing_left(self) -> None:
+        """Folders must be gone now, processes soon: Spark's workers notice the end of their Java a moment later."""
+        assert self.folders() == []
+        deadline = time.monotonic() + 30
+        while left := self.members():
+            assert time.monotonic() < deadline, [process.cmdline() for process in left]
+            time.sleep(0.05)
 
 
-def _session(leader: int) -> list[list[str]]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.cmdline())
-        except (psutil.NoSuchProcess, ProcessLookupError):
-            continue
-    return found
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[int], Demo]]:
+    started: list[Demo] = []
+
+    def begin(events: int) -> Demo:
+        started.append(Demo(tmp_path, events))
+        return started[-1]
+
+    yield begin
+    for demo in started:
+        for process in demo.members():
+            with suppress(psutil.Error):
+                process.kill()
 
 
-def _await_nothing_left(demo: subprocess.Popen[str], folder: Path) -> None:
-    """The broker's watchdog notices the end of its owner a moment later."""
-    deadline = time.monotonic() + 20
-    while left := _session(demo.pid):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
-    assert [path.name for path in folder.iterdir() if path.name.startswith("tocsin")] == []
+def test_the_demo_checks_its_notifications_against_the_oracle_and_ends_with_0(start: Callable[[int], Demo]) -> None:
+    demo = start(2000)
+    demo.read_to("done starting the job")
+    assert demo.members("kafka.Kafka")
+    assert demo.members("stream.cli")
+    assert len(demo.folders()) >= 2
+    output = demo.end(120)
+    assert demo.process.returncode == 0, output
+    assert "checked against the oracle" in output
+    assert "1,000" in output.split("with the same ids, scores and ranks")[1].splitlines()[0]
+    assert "\x1b[" not in output, "colours where there is no terminal"
+    demo.assert_nothing_left()
 
 
-def test_the_demo_checks_its_notifications_against_the_oracle_and_ends_with_0(tmp_path: Path) -> None:
-    demo = _start(tmp_path)
-    output, _ = demo.communicate(timeout=240)
-    assert demo.returncode == 0, output
-    assert "p99" in output
-    assert "\x1b[" not in output, "no colours where there is no terminal"
-    _await_nothing_left(demo, tmp_path)
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("jars", signal.SIGINT),
+        ("done flights and subscriptions", signal.SIGTERM),
+        ("done sending the subscriptions", signal.SIGINT),
+        ("  starting the job", signal.SIGINT),
+        ("done starting the job", signal.SIGHUP),
+    ],
+)
+def test_a_signal_at_any_moment_leaves_no_process_and_no_folder(
+    start: Callable[[int], Demo], moment: str, number: signal.Signals
+) -> None:
+    demo = start(20_000)
+    demo.read_to(moment)
+    os.killpg(demo.process.pid, number)  # as a terminal does: to the whole group
+    output = demo.end(60)
+    assert demo.process.returncode == 130, output
+    demo.assert_nothing_left()
 
 
-@pytest.mark.parametrize("moment", ["at once", "while the job starts", "while events flow"])
-def test_ctrl_c_leaves_no_process_and_no_folder(tmp_path: Path, moment: str) -> None:
-    demo = _start(tmp_path)
-    assert demo.stdout is not None
-    awaited = {"at once": "", "while the job starts": "broker", "while events flow": "job"}[moment]
-    for line in demo.stdout:
-        if awaited in line and not (moment == "while the job starts" and "jars" in line):
-            break
-    os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    output, _ = demo.communicate(timeout=60)
-    assert demo.returncode == 130, output
-    _await_nothing_left(demo, tmp_path)
+@pytest.mark.parametrize(
+    ("moment", "words", "name"),
+    [("  starting the job", "stream.cli", "the job"), ("  matching: ", "kafka.Kafka", "the broker")],
+)
+def test_a_part_that_dies_ends_the_demo_with_the_end_of_its_log(
+    start: Callable[[int], Demo], moment: str, words: str, name: str
+) -> None:
+    demo = start(20_000)
+    demo.read_to(moment)
+    assert demo.members(words)
+    for process in demo.members(words):
+        process.kill()
+    output = demo.end(60)
+    assert demo.process.returncode == 1, output
+    assert f"tocsin: {name} ended by itself" in output
+    assert "ends with:" in output
+    assert "Traceback" not in output
+    demo.assert_nothing_left()
