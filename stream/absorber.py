@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 import pyarrow as pa
-from index.block.engine import BlockEngine
-from schemas.json_codec import decode_id
 
+from index.block.engine import BlockEngine
 from index.writer import SegmentInfo, write_segment
 from schemas.errors import Refused
+from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
 from stream import rows
 from stream.decoding import Decoding, subscription_decoder
