@@ -69,11 +69,10 @@ class Demo:
         return [str(path) for path in [*self._folder.iterdir(), *(set(SCRATCH.glob("tocsin-job-*")) - self._scratch)]]
 
     def assert_nothing_left(self) -> None:
-        """Folders must be gone now, processes soon: Spark's workers notice the end of their Java a moment later."""
-        assert self.folders() == []
+        """Spark's workers notice the end of their Java a moment later, and the scratch folder is shared with others."""
         deadline = time.monotonic() + 30
-        while left := self.members():
-            assert time.monotonic() < deadline, [process.cmdline() for process in left]
+        while left := [*self.folders(), *(process.cmdline() for process in self.members())]:
+            assert time.monotonic() < deadline, left
             time.sleep(0.05)
 
 
