@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -19,16 +21,12 @@ COMMAND = [str(Path(sys.executable).with_name("tocsin")), "demo", "--subscriptio
 TAG = "DEMO_TEST"
 """A variable that every process of the demo inherits: broker and job have sessions of their own."""
 
-SCRATCH = Path("/tmp")
-"""Where the job's temporary files go when the temporary folder's path is too long for socket files."""
-
 
 class Demo:
     """A running demo, its output so far, and the processes and folders that are its."""
 
     def __init__(self, folder: Path, events: int) -> None:
         self._folder = folder
-        self._scratch = set(SCRATCH.glob("tocsin-*"))
         self._tag = uuid.uuid4().hex
         self._lines: list[str] = []
         self.process = subprocess.Popen(
@@ -65,11 +63,11 @@ class Demo:
         return [process for process in found if words in " ".join(process.cmdline())]
 
     def folders(self) -> list[str]:
-        """Return what it has made in the temporary folders and not removed."""
-        return [str(path) for path in [*self._folder.iterdir(), *(set(SCRATCH.glob("tocsin-job-*")) - self._scratch)]]
+        """Return what it has made in its temporary folder and not removed."""
+        return [path.name for path in self._folder.iterdir()]
 
     def assert_nothing_left(self) -> None:
-        """Spark's workers notice the end of their Java a moment later, and the scratch folder is shared with others."""
+        """No folder and no process; Spark's workers notice the end of their Java a moment later."""
         deadline = time.monotonic() + 30
         while left := [*self.folders(), *(process.cmdline() for process in self.members())]:
             assert time.monotonic() < deadline, left
@@ -77,11 +75,13 @@ class Demo:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[int], Demo]]:
+def start() -> Iterator[Callable[[int], Demo]]:
+    """Start demos whose temporary folder is theirs alone; its path is short, as the job's socket files need it."""
     started: list[Demo] = []
+    folder = Path(tempfile.mkdtemp(prefix="t-", dir="/tmp"))
 
     def begin(events: int) -> Demo:
-        started.append(Demo(tmp_path, events))
+        started.append(Demo(folder, events))
         return started[-1]
 
     yield begin
@@ -89,6 +89,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[int], Demo]]:
         for process in demo.members():
             with suppress(psutil.Error):
                 process.kill()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_the_demo_checks_its_notifications_against_the_oracle_and_ends_with_0(start: Callable[[int], Demo]) -> None:
