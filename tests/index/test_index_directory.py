@@ -40,6 +40,13 @@ def deltas(draw: st.DrawFn) -> dict[str, Subscription | None]:
     return {id_: draw(subscription(id_, max_leaves=4)) if draw(st.integers(0, 3)) else None for id_ in ids}
 
 
+PROBES = [
+    Event({}),
+    Event({"a": ("a", 1), "b": (0, True), "c": ("1",)}, time=1_000_000),
+    Event({"a": (35,), "geo.lat": (3.5, ""), "é b": (2**53,)}, {"a": (2.0,)}, top=2),
+]
+"""Events that are matched after every step."""
+
 Model = dict[str, Subscription]
 
 
@@ -155,6 +162,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         snapshot = self.reader.at(latest_version(self.layout))
         for id_ in IDS:
             assert repr(snapshot.get(id_)) == repr(self.model.get(id_)), "1, True and 1.0 are equal in Python"
+        assert _answers(snapshot, PROBES) == [best_matches(self.model.values(), event, event.top) for event in PROBES]
         assert snapshot.stats.subscriptions == len(self.model)
         assert latest(self.layout).absorbed == ({0: self.offset} if self.offset else {})
 
