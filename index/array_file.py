@@ -30,7 +30,7 @@ from index.files import DamagedFile
 from schemas.errors import TocsinError
 
 FORMAT = 1
-"""Raised whenever a file of an earlier format can no longer be read; golden files in the tests keep it honest."""
+"""Raised whenever a file of an earlier format can no longer be read."""
 
 ALIGNMENT = 64
 """A cache line, and the widest vector register."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ class Compactor:
 
     def __init__(self, index: Path, log: Path) -> None:
         self._log = log
-        self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent"]
+        # The process id closes the gap in which this one may die before the other has looked for its parent.
+        parent = str(os.getpid())
+        self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Compactor:
