@@ -13,7 +13,7 @@ from schemas import avro_schemas
 from schemas.avro_schemas import PREFIX_BYTES, AvroReader, Registry, RegistryReaders, RegistryUnavailable
 from schemas.avro_values import avro_value
 from schemas.errors import Refused
-from schemas.event_parts import event_time, event_top, event_weight
+from schemas.event_parts import aligned, event_time, event_top, event_weight, event_weights
 from schemas.expression import Expression
 from schemas.flatten import flatten
 from schemas.json_codec import check_size
@@ -182,17 +182,7 @@ def _weights(members: Any, attributes: Mapping[str, tuple[Value, ...]]) -> dict[
         return {}
     if not isinstance(members, dict):
         raise Refused("event.weights", f"weights of a {GENERIC_EVENT} are a map by attribute", "$.weights")
-    weights: dict[str, tuple[float, ...]] = {}
-    for name, given in members.items():
-        path = f"$.weights.{name}"
-        values = attributes.get(name, ())
-        if isinstance(given, list):
-            resolved = _weights_by_value(given, values, path)
-        else:
-            resolved = (event_weight(given, path),) * len(values)
-        if resolved:
-            weights[name] = resolved
-    return weights
+    return event_weights(members, attributes, "$.weights", list, _weights_by_value)
 
 
 def _weights_by_value(given: list[Any], values: tuple[Value, ...], path: str) -> tuple[float, ...]:
@@ -204,10 +194,7 @@ def _weights_by_value(given: list[Any], values: tuple[Value, ...], path: str) ->
         weight = event_weight(pair.get("weight"), f"{path}[{place}].weight")
         if known.setdefault(_key(pair["value"]), weight) != weight:
             raise Refused("event.weights", f"the value {pair['value']!r} has two weights; keep one", f"{path}[{place}]")
-    found = [known.get(_key(value)) for value in values]
-    if all(weight is None for weight in found):
-        return ()
-    return tuple(1.0 if weight is None else weight for weight in found)
+    return aligned(known.get(_key(value)) for value in values)
 
 
 def _key(value: Value) -> ValueKey | str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from schemas.errors import Refused
-from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT
+from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT, Value
+
+Values = tuple[Value, ...]
+Weights = tuple[float, ...]
 
 TOP_LIMIT = 2**31 - 1
 """The highest ``top``: event blocks hold it in 32 bits."""
@@ -22,6 +26,49 @@ def event_weight(weight: Any, path: str) -> float:
             path,
         )
     return float(weight)
+
+
+def event_weights(
+    members: Mapping[str, Any],
+    attributes: Mapping[str, Values],
+    path: str,
+    by_value: type,
+    resolve: Callable[[Any, Values, str], Weights],
+) -> dict[str, Weights]:
+    """Return an event's weights aligned with its values; those of absent attributes and values fall away.
+
+    Parameters
+    ----------
+    members
+        Attribute to one weight for all of its values, or to weights by value.
+    attributes
+        The event's.
+    path
+        Where the members stand.
+    by_value
+        The type that weights by value have in the record's format.
+    resolve
+        Aligns weights by value: (what was given, the values, its path) to one weight a value, or none.
+    """
+    weights: dict[str, Weights] = {}
+    for name, given in members.items():
+        place = f"{path}.{name}"
+        values = attributes.get(name, ())
+        if isinstance(given, by_value):
+            resolved = resolve(given, values, place)
+        else:
+            resolved = (event_weight(given, place),) * len(values)
+        if resolved:
+            weights[name] = resolved
+    return weights
+
+
+def aligned(found: Iterable[float | None]) -> Weights:
+    """Return one weight a value, 1 where none was found; nothing when none was found at all."""
+    weights = tuple(found)
+    if all(weight is None for weight in weights):
+        return ()
+    return tuple(1.0 if weight is None else weight for weight in weights)
 
 
 def event_top(top: Any, path: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from schemas.errors import Refused
-from schemas.event_parts import event_time, event_top, event_weight
+from schemas.event_parts import aligned, event_time, event_top, event_weight, event_weights
 from schemas.flatten import flatten
 from schemas.json_syntax import parse
 from schemas.limits import DEFAULT_LIMITS, Limits
@@ -106,17 +106,7 @@ def _resolve_weights(members: Any, attributes: Mapping[str, tuple[Value, ...]]) 
             "was wanted",
             f"$.{WEIGHTS}",
         )
-    weights: dict[str, tuple[float, ...]] = {}
-    for name, given in members.items():
-        path = f"$.{WEIGHTS}.{name}"
-        values = attributes.get(name, ())
-        if isinstance(given, dict):
-            resolved = _weights_by_value(given, values, path)
-        else:
-            resolved = (event_weight(given, path),) * len(values)
-        if resolved:
-            weights[name] = resolved
-    return weights
+    return event_weights(members, attributes, f"$.{WEIGHTS}", dict, _weights_by_value)
 
 
 def _weights_by_value(given: Mapping[str, Any], values: tuple[Value, ...], path: str) -> tuple[float, ...]:
@@ -128,10 +118,9 @@ def _weights_by_value(given: Mapping[str, Any], values: tuple[Value, ...], path:
         named = _named_by(text)
         if named is not None and exact.setdefault(value_key(named), plain[text]) != weight:
             raise Refused("event.weights", f"two keys name the value {named!r}, with two weights; keep one", path)
-    found = [exact.get(value_key(value), plain.get(value) if isinstance(value, str) else None) for value in values]
-    if all(weight is None for weight in found):
-        return ()
-    return tuple(1.0 if weight is None else weight for weight in found)
+    return aligned(
+        exact.get(value_key(value), plain.get(value) if isinstance(value, str) else None) for value in values
+    )
 
 
 def _named_by(text: str) -> Value | None:
