@@ -15,6 +15,7 @@ import msgspec
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from stream import clients
+from stream.job import READY_FILE
 from stream.reporter import MetricsRecord
 from stream.settings import load_settings
 from stream.topics import ensure_topics
@@ -56,7 +57,7 @@ class BenchJob:
         command = [str(Path(sys.executable).with_name("tocsin")), "run"]
         command += [part for override in self._overrides for part in ("--set", override)]
         with (self._folder / "job.log").open("wb") as log:
-            environment = os.environ | {"TOCSIN_READY_FILE": str(self._ready)}
+            environment = os.environ | {READY_FILE: str(self._ready)}
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + READY_SECONDS
         while not self._ready.exists():

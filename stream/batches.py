@@ -40,13 +40,11 @@ class BatchGate:
 
         return guarded
 
-    def close(self, seconds: float) -> bool:
-        """Close the gate and wait for the batch under way; return whether it ended in time."""
+    def close(self, seconds: float) -> None:
+        """Close the gate and wait for the batch under way, but no longer than ``seconds``."""
         self._closed = True
-        ended = self._under_way.acquire(timeout=seconds)
-        if ended:
+        if self._under_way.acquire(timeout=seconds):
             self._under_way.release()
-        return ended
 
 
 def start_query(

@@ -165,17 +165,11 @@ class Job:
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""
         end = ends.of(self._settings.topics.subscriptions)
-        while True:
-            try:
-                progress.wait_for(end, 1.0)
-            except TocsinError:
-                self._check_queries()
-                if self._stop.is_set():
-                    raise Stopping from None
-                left = lag(end, progress.absorbed)
-                self._reporter.say(f"loading subscriptions, {left:,} records to go")
-            else:
-                return
+        while not progress.reaches(end, 1.0):
+            self._check_queries()
+            if self._stop.is_set():
+                raise Stopping
+            self._reporter.say(f"loading subscriptions, {lag(end, progress.absorbed):,} records to go")
 
     def _ready(self) -> None:
         topics = self._settings.topics

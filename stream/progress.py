@@ -57,6 +57,22 @@ class IndexProgress:
         TocsinError
             It took longer than ``seconds``.
         """
+        with self._changed:
+            if not self.reaches(end, seconds):
+                raise TocsinError(
+                    f"the index did not absorb the subscriptions topic up to {end} within {seconds:g} s (it is at "
+                    f"{self._absorbed}); start the job again, with a longer job.causality_timeout_seconds"
+                )
+            return self._version
+
+    def reaches(self, end: Offsets, seconds: float) -> bool:
+        """Wait until everything below ``end`` is absorbed; return whether that was so within ``seconds``.
+
+        Raises
+        ------
+        Stopping
+            The job is being stopped.
+        """
         deadline = time.monotonic() + seconds
         with self._changed:
             while not self._covers(end):
@@ -64,12 +80,9 @@ class IndexProgress:
                 if self._stopping:
                     raise Stopping
                 if left <= 0:
-                    raise TocsinError(
-                        f"the index did not absorb the subscriptions topic up to {end} within {seconds:g} s (it is at "
-                        f"{self._absorbed}); start the job again, with a longer job.causality_timeout_seconds"
-                    )
+                    return False
                 self._changed.wait(left)
-            return self._version
+            return True
 
     def _covers(self, end: Offsets) -> bool:
         return all(self._absorbed.get(partition, 0) >= offset for partition, offset in end.items())

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
-from stream.clients import PASSING, REQUEST_SECONDS, admin, unreachable
+from stream.clients import REQUEST_SECONDS, admin, unreachable, while_passing
 from stream.settings import Settings
 
 FIRST_CONTACT_SECONDS = 10.0
@@ -91,13 +91,10 @@ def _check_compaction(client: AdminClient, settings: Settings) -> None:
 
 
 def _cleanup_policy(client: AdminClient, name: str) -> str:
-    deadline = time.monotonic() + REQUEST_SECONDS
     resource = ConfigResource(ResourceType.TOPIC, name)
-    while True:
-        try:
-            answer = client.describe_configs([resource], request_timeout=REQUEST_SECONDS)[resource]
-            return str(answer.result()["cleanup.policy"].value)
-        except KafkaException as error:
-            if error.args[0].code() not in PASSING or time.monotonic() > deadline:
-                raise
-        time.sleep(0.02)
+
+    def ask() -> str:
+        answer = client.describe_configs([resource], request_timeout=REQUEST_SECONDS)[resource]
+        return str(answer.result()["cleanup.policy"].value)
+
+    return while_passing(ask)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -18,6 +17,8 @@ from typing import Self
 from schemas.errors import TocsinError
 from stream.job import READY_FILE
 from stream.settings import Settings, load_settings
+from stream.settings_reference import settings_toml
+from stream.settings_tables import Job, Kafka, Topics
 
 STOP_SECONDS = 15.0
 HURRY_SECONDS = 5.0
@@ -35,27 +36,22 @@ WATCHDOG = 'read -r _; kill -KILL -- "-$1" 2>/dev/null'
 
 def write_settings(folder: Path, bootstrap_servers: str, top: int) -> Path:
     """Write the demo's settings file and return its path."""
-    tables: dict[str, dict[str, str | int]] = {
-        "kafka": {"bootstrap_servers": bootstrap_servers},
-        "topics": {"partitions": 2},
-        "job": {
-            "name": "tocsin-demo",
-            "top": top,
-            "master": "local[2]",
-            "index_dir": str(folder / "index"),
-            "checkpoint_dir": str(folder / "checkpoint"),
-            "log_file": str(folder / "spark.log"),
-            "metrics_interval_seconds": 2,
-        },
-        "spark": {"spark.driver.memory": "1g"},
-    }
-    lines = []
-    for table, values in tables.items():
-        lines.append(f"[{table}]")
-        # JSON's strings and numbers are TOML's too, as long as characters stand for themselves
-        lines += [f"{json.dumps(name)} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    settings = Settings(
+        kafka=Kafka(bootstrap_servers=bootstrap_servers),
+        topics=Topics(partitions=2),
+        job=Job(
+            name="tocsin-demo",
+            top=top,
+            master="local[2]",
+            index_dir=str(folder / "index"),
+            checkpoint_dir=str(folder / "checkpoint"),
+            log_file=str(folder / "spark.log"),
+            metrics_interval_seconds=2,
+        ),
+        spark={"spark.driver.memory": "1g"},
+    )
     file = folder / "tocsin.toml"
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    file.write_text(settings_toml(settings), encoding="utf-8")
     return file
 
 

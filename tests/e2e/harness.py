@@ -20,6 +20,10 @@ import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from stream.job import READY_FILE
+from stream.settings import load_settings
+from stream.settings_reference import settings_toml
+
 Coordinates = tuple[int, int]
 """Partition and offset of an event."""
 
@@ -193,26 +197,19 @@ class JobProcess:
         self.log = folder / "job.log"
         self._ready = folder / "ready"
         self._settings = folder / "tocsin.toml"
-        values = {"name": self.name, "index_dir": str(folder / "index"), "checkpoint_dir": str(folder / "checkpoint")}
-        values |= {"master": "local[2]", "metrics_interval_seconds": 2} | job
-        tables = {
-            "kafka": {"bootstrap_servers": bootstrap},
-            "topics": {
-                "events": topics.events,
-                "subscriptions": topics.subscriptions,
-                "notifications": topics.notifications,
-                "dead_letters": topics.dead_letters,
-                "partitions": 2,
-            },
-            "job": values,
-            "spark": {"spark.driver.memory": "1g"},
+        values = {"name": self.name, "index_dir": folder / "index", "checkpoint_dir": folder / "checkpoint"}
+        values |= {"log_file": folder / "spark.log", "master": "local[2]", "metrics_interval_seconds": 2} | job
+        chosen = {f"job.{name}": value for name, value in values.items()} | {
+            "kafka.bootstrap_servers": bootstrap,
+            "topics.events": topics.events,
+            "topics.subscriptions": topics.subscriptions,
+            "topics.notifications": topics.notifications,
+            "topics.dead_letters": topics.dead_letters,
+            "topics.partitions": 2,
+            "spark.spark.driver.memory": "1g",
         }
-        self._settings.write_text(
-            "\n".join(
-                f"[{table}]\n" + "\n".join(f"{json.dumps(k)} = {json.dumps(v)}" for k, v in entries.items())
-                for table, entries in tables.items()
-            )
-        )
+        settings = load_settings(overrides=[f"{name}={value}" for name, value in chosen.items()], environ={})
+        self._settings.write_text(settings_toml(settings))
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -233,7 +230,7 @@ class JobProcess:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env=os.environ | {"TOCSIN_READY_FILE": str(self._ready)} | environment,
+                env=os.environ | {READY_FILE: str(self._ready)} | environment,
             )
         if wait:
             self.await_ready()
