@@ -3,15 +3,17 @@
 #   make test    all tests (about ten minutes on two cores)
 #   make check   formatting, lint, types and the rule of imports
 #   make bench   the end-to-end benchmark
+#   make faults  kill parts of a job under load, N=50 times, and count what is lost or doubled
 #   make clean   remove what the commands made, .venv included
 # PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
 
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+N ?= 50
 export PYTHON
 
-.PHONY: help demo test check bench docs lock clean java
+.PHONY: help demo test check bench faults docs lock clean java
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -30,6 +32,9 @@ check: $(VENV)/.has-dev
 
 bench: java $(VENV)/.has-dev
 	$(BIN)/python -m benchmarks.end_to_end $(ARGS)
+
+faults: java $(VENV)/.has-dev
+	$(BIN)/python -m tests.faults.run --faults $(N) $(ARGS)
 
 # Reference pages that are made from the code; a test keeps them in step.
 docs: $(VENV)/.has-dev

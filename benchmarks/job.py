@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +11,7 @@ import msgspec
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from stream import clients
-from stream.job import READY_FILE
+from stream.job_process import JobProcess
 from stream.reporter import MetricsRecord
 from stream.settings import load_settings
 from stream.topics import ensure_topics
@@ -27,10 +23,8 @@ class BenchJob:
     """`tocsin run` with the five best matches an event; a context manager that waits until it is ready."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
-        self._folder = folder
         self._metrics = folder / "metrics.jsonl"
-        self._ready = folder / "ready"
-        self._overrides = [
+        overrides = [
             f"kafka.bootstrap_servers={bootstrap}",
             f"job.index_dir={folder / 'index'}",
             f"job.checkpoint_dir={folder / 'checkpoint'}",
@@ -40,10 +34,10 @@ class BenchJob:
             "job.top=5",
             "topics.partitions=2",
         ]
-        self.settings = load_settings(None, self._overrides)
+        self.settings = load_settings(None, overrides)
         ensure_topics(self.settings)
         self._group = Consumer(clients.group_reader(self.settings, f"{self.settings.job.name}-events"))
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = JobProcess(self.settings, folder)
 
     def subscribe(self, bodies: dict[str, bytes]) -> None:
         """Put subscriptions on their topic."""
@@ -54,24 +48,14 @@ class BenchJob:
         producer.flush()
 
     def __enter__(self) -> Self:
-        command = [str(Path(sys.executable).with_name("tocsin")), "run"]
-        command += [part for override in self._overrides for part in ("--set", override)]
-        with (self._folder / "job.log").open("wb") as log:
-            environment = os.environ | {READY_FILE: str(self._ready)}
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-        deadline = time.monotonic() + READY_SECONDS
-        while not self._ready.exists():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the job did not get ready:\n{(self._folder / 'job.log').read_text()[-3000:]}")
-            time.sleep(0.05)
+        self._process.start()
+        self._process.await_ready(READY_SECONDS)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(60)
+        self._process.stop()
         self._group.close()
 
     def lag(self) -> int:
@@ -85,8 +69,7 @@ class BenchJob:
     def await_lag(self, lag: int) -> None:
         """Wait until at most that many events are not committed."""
         while self.lag() > lag:
-            if self._process is None or self._process.poll() is not None:
-                raise RuntimeError(f"the job ended:\n{(self._folder / 'job.log').read_text()[-3000:]}")
+            self._process.check()
             time.sleep(0.1)
 
     def metrics(self, since: float, until: float) -> list[MetricsRecord]:

@@ -101,7 +101,7 @@ def lower_priority() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a process; return the exit code."""
-    from index.block.engine import BlockEngine  # the library above takes any engine
+    from index.engines import engine_named  # the library above takes any engine
 
     options = _parser().parse_args(arguments)
     # A merge may be cut off anywhere, so there is nothing to tidy up: the signals simply end the process.
@@ -112,9 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         threading.Thread(target=_end_with, args=(options.with_parent,), daemon=True).start()
     try:
         if options.watch:
-            watch(options.directory, BlockEngine(), options.every, lambda: False)
+            watch(options.directory, engine_named(options.engine), options.every, lambda: False)
         else:
-            compact(options.directory, BlockEngine())
+            compact(options.directory, engine_named(options.engine))
             collect(options.directory)
     except TocsinError as error:
         print(error, file=sys.stderr)
@@ -127,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m index.compaction", description="Merge an index directory's segments."
     )
     parser.add_argument("directory", type=IndexDirectory.of, help="the index directory; it may be in use")
+    parser.add_argument("--engine", default="block", metavar="NAME", help="what builds the merged segments (block)")
     parser.add_argument("--watch", action="store_true", help="go on until the process is ended")
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="pause between two looks (1.0)")
     parser.add_argument(

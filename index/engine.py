@@ -15,7 +15,7 @@ Laws, held by `tests/contract` for every engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -101,3 +101,17 @@ class Engine(Protocol):
 
     def open(self, parts: Parts) -> Matcher:
         """Wrap the arrays that ``build`` made; nothing is copied."""
+
+
+@runtime_checkable
+class SelectiveEngine(Engine, Protocol):
+    """An engine that cannot express every subscription; one that is none takes them all."""
+
+    def check(self, subscription: Subscription) -> None:
+        """Say whether ``build`` takes a subscription, without building.
+
+        Raises
+        ------
+        schemas.errors.Refused
+            It does not, with the reason; the message names an engine that does.
+        """

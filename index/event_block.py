@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from index.numbers import NumberPairs
 from index.terms import value_bytes
 from schemas.records import Event
 from schemas.values import Value
+
+if TYPE_CHECKING:
+    from index.derived_block import Column
 
 NO_TIME = np.iinfo(np.int64).min
 """Stands in ``EventBlock.time`` for an event without a time."""
@@ -82,6 +86,41 @@ class EventBlock:
             np.minimum(np.array(top, np.int64), _ALL_TOP).astype(np.int32),
             np.array(time, np.int64),
         )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> EventBlock:
+        """Return a block of the events at ``rows``, in that order; attributes and terms are shared."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        taken = EventBlock(
+            self.attributes,
+            self.terms,
+            offsets,
+            self.term[entries],
+            self.weight[entries],
+            self.top[rows],
+            self.time[rows],
+        )
+        for name in ("attribute_place", "term_attribute", "names", "keys", "numbers", "is_text"):
+            if name in self.__dict__:
+                taken.__dict__[name] = self.__dict__[name]
+        return taken
+
+    @cached_property
+    def attribute_place(self) -> dict[str, int]:
+        """Attribute name to its index into ``attributes``."""
+        return {name: place for place, name in enumerate(self.attributes)}
+
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """What has been derived from this block, by name: `index.derived_block`."""
+        return {}
+
+    @cached_property
+    def extensions(self) -> dict[tuple[str, ...], EventBlock]:
+        """The block extended by derived attributes, by their names: `index.derived_block`."""
+        return {}
 
     @cached_property
     def term_attribute(self) -> npt.NDArray[np.int32]:

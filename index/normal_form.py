@@ -1,33 +1,68 @@
-"""The normal form: the same truth and the same scores, with negation at the leaves and nothing to simplify.
+"""The normal form: the same truth and the same scores, with few kinds of leaves, and negation at the leaves.
 
 What comes out is an expression again, so the oracle can be asked whether it means what went in:
 
-* leaves are ``in``, weak ``not_in``, ``range``, ``not range``, ``exists`` and ``not_exists``; a strong ``not_in`` is
-  written out as ``exists and not_in``;
+* leaves are ``in``, weak ``not_in``, ``range`` over numbers or strings as they stand, ``exists``, ``not_exists``,
+  ``matches``, ``contains``, ``within``, and under a ``not`` one of ``range``, ``matches``, ``contains``, ``within``;
+  `index.reduction` writes all others out, and a strong ``not_in`` becomes ``exists and not_in``;
+* beside a ``within`` stands an ``in`` over its list, and under an OR with a ``not within`` a ``not_in``, so that an
+  engine may take ``within`` for "no value outside the list", which an absent attribute satisfies;
 * an ``in`` that stood under a ``not`` has weights of zero, since nothing under a ``not`` scores;
 * an AND holds no AND, an OR no OR, and neither has a single argument;
 * AND() and OR(), true and false, stand alone, but for an AND() among an OR's scoring branches: such an OR is true and
   scores at least 0;
-* no branch of an OR stands twice, and no argument of an AND that cannot score.
+* `index.simplify` has left nothing that other arguments of the same connective make superfluous.
 
-Nothing is multiplied out, so the result is at most a little longer than the expression. Nothing recurses: the nesting
-may be as deep as memory allows.
+Nothing is multiplied out, so the result is at most a few times longer than the expression. Nothing recurses: the
+nesting may be as deep as memory allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
-from schemas.values import value_key
+from index.attribute_names import attribute_name
+from index.reduction import reduced, silent_in
+from index.simplify import FALSE, FALSE_PART, TRUE, TRUE_PART, Connective, Part, simplified
+from schemas.expression import (
+    And,
+    Attribute,
+    Contains,
+    Exists,
+    Expression,
+    In,
+    Keywords,
+    Matches,
+    Not,
+    NotExists,
+    NotIn,
+    Or,
+    Range,
+    Within,
+)
+from schemas.records import Subscription
+from schemas.values import Value, ValueKey, score_term, value_key
 
-TRUE = And(())
-FALSE = Or(())
+__all__ = ["FALSE", "TRUE", "WeightedLeaf", "can_score", "normalise", "truth", "weighted_leaves"]
 
-Connective: TypeAlias = type[And] | type[Or]
+_PLAIN_LEAVES = frozenset({In, Range, Exists, NotExists, NotIn})
 
-_PLAIN_LEAVES = frozenset({In, Range, Exists, NotExists})
+
+class WeightedLeaf(NamedTuple):
+    """A leaf of a subscription in mode relaxed or threshold.
+
+    Attributes
+    ----------
+    node
+        Its normal form: a leaf or, as from ``contains_all``, a small tree.
+    points
+        Its weight in units of 1 / SCORE_SCALE; None where the weights of the ``in`` that ``node`` is say it, or
+        those of an AND of such, from ``keywords`` that must all be there.
+    """
+
+    node: Expression
+    points: int | None
 
 
 def normalise(expression: Expression) -> Expression:
@@ -40,28 +75,78 @@ def can_score(leaf: Expression) -> bool:
     return type(leaf) is In and (leaf.weights is None or any(leaf.weights))
 
 
-def _is_plain(expression: Expression) -> bool:
-    """Return whether this is one leaf or an AND of leaves without doubles, as nearly all subscriptions are.
+def weighted_leaves(subscription: Subscription) -> list[WeightedLeaf]:
+    """Return the leaves that have a say in a subscription of mode relaxed or threshold; those of weight 0 have none."""
+    expression = subscription.expression
+    leaves = expression.args if isinstance(expression, And | Or) else (expression,)
+    return [found for leaf in leaves if (found := _weighted(leaf)) is not None]
 
-    Python takes 1 and True for one value, so two leaves may seem to be doubles that are none; the long way finds out.
+
+def truth(subscription: Subscription) -> Expression:
+    """Return the normal form of what must hold for the subscription to match; validity is left out.
+
+    In the modes all and relaxed it says just when the subscription matches, in mode threshold more often. In the modes
+    relaxed and threshold it is an OR of the weighted leaves, and no score is to be read from it.
     """
-    if type(expression) in _PLAIN_LEAVES:
-        return True
-    if type(expression) is not And or len(expression.args) < 2:
-        return False
-    for leaf in expression.args:
-        if type(leaf) not in _PLAIN_LEAVES and (type(leaf) is not NotIn or leaf.strong):
+    if subscription.mode == "all":
+        return normalise(subscription.expression)
+    return normalise(Not(Not(Or(tuple(leaf.node for leaf in weighted_leaves(subscription))))))
+
+
+def _weighted(leaf: Expression) -> WeightedLeaf | None:
+    """Return a leaf with its weight; an ``in`` keeps the values that have one, by the first that each is given."""
+    plainer = reduced(leaf)
+    if isinstance(plainer, In) and isinstance(leaf, In | Keywords):
+        weights = plainer.weights or (1.0,) * len(plainer.values)
+        first: dict[ValueKey, tuple[Value, float]] = {}
+        for value, points in zip(plainer.values, weights, strict=True):
+            first.setdefault(value_key(value), (value, points))
+        kept = [(value, points) for value, points in first.values() if points]
+        if not kept:
+            return None
+        values, given = zip(*kept, strict=True)
+        return WeightedLeaf(In(plainer.attribute, values, given), None)
+    if isinstance(leaf, Keywords):
+        node = normalise(plainer)
+        args = node.args if isinstance(node, And | Or) else (node,)
+        return WeightedLeaf(node, None) if any(map(can_score, args)) else None
+    weight = getattr(leaf, "weight", None)
+    if weight == 0:
+        return None
+    return WeightedLeaf(normalise(leaf), score_term(1.0, 1.0 if weight is None else weight))
+
+
+def _is_plain(expression: Expression) -> bool:
+    """Return whether this is one leaf or an AND of leaves over different attributes, as nearly all subscriptions are.
+
+    Python takes 1 and True for one value, so two attributes may seem to be one; the long way finds out.
+    """
+    if type(expression) is And:
+        leaves = expression.args
+        if len(leaves) < 2:
             return False
-    return len(set(expression.args)) == len(expression.args)
+    else:
+        leaves = (expression,)
+    seen: set[Attribute] = set()
+    for leaf in leaves:
+        if type(leaf) not in _PLAIN_LEAVES or leaf.attribute in seen:  # type: ignore[union-attr]
+            return False
+        if type(leaf) is Range:
+            if leaf.type is not None or leaf.weight is not None or _is_empty(leaf):
+                return False
+        elif (type(leaf) is NotIn and leaf.strong) or (type(leaf) is Exists and leaf.weight is not None):
+            return False
+        seen.add(leaf.attribute)  # type: ignore[union-attr]
+    return True
 
 
-class _Part(NamedTuple):
-    """A subtree in normal form; equal ``key`` means equal subtree, ``parts`` are the arguments of a connective."""
-
-    node: Expression
-    key: int
-    scores: bool
-    parts: tuple[_Part, ...] = ()
+def _is_empty(leaf: Range) -> bool:
+    """Return whether no value can lie inside the bounds; those of two kinds, which are refused, are left alone."""
+    low = leaf.ge if leaf.gt is None else leaf.gt
+    high = leaf.le if leaf.lt is None else leaf.lt
+    if low is None or high is None or isinstance(low, str) != isinstance(high, str):
+        return False
+    return bool(low > high or (low == high and (leaf.gt is not None or leaf.lt is not None)))  # type: ignore[operator]
 
 
 class _Join(NamedTuple):
@@ -91,14 +176,14 @@ def _arguments(connective: Connective, node: Expression, negated: bool, silent: 
 
 
 class _Normaliser:
-    """One run over one expression; ``_keys`` numbers the distinct subtrees met."""
+    """One run over one expression; ``_numbers`` numbers what is met: truths are even, their negations odd."""
 
     def __init__(self) -> None:
-        self._keys: dict[object, int] = {}
+        self._numbers: dict[object, int] = {}
 
     def run(self, expression: Expression) -> Expression:
         """Walk the tree with a stack: a connective leaves a `_Join` below its arguments, which come first."""
-        results: list[_Part] = []
+        results: list[Part] = []
         work: list[_Work] = [(expression, False, False)]
         while work:
             node, negated, silent = work.pop()
@@ -112,83 +197,80 @@ class _Normaliser:
                 args = _arguments(connective, node, negated, silent)
                 work.append((_Join(connective, len(args)), False, False))
                 work += reversed(args)
+            elif (plainer := reduced(node)) is not node:
+                work.append((plainer, negated, silent))
             else:
                 results.append(self._leaf(node, negated, silent))
         return results.pop().node
 
-    def _joined(self, connective: Connective, children: Iterable[_Part]) -> _Part:
-        parts: list[_Part] = []
+    def _joined(self, connective: Connective, children: Iterable[Part]) -> Part:
+        parts: list[Part] = []
         for child in children:
             parts += child.parts if isinstance(child.node, connective) else (child,)
-        parts = _distinct_and(parts) if connective is And else _distinct_or(parts)
+        parts = simplified(connective, parts)
+        if not parts:
+            return TRUE_PART if connective is And else FALSE_PART
         if len(parts) == 1:
             return parts[0]
-        return _Part(
-            connective(tuple(part.node for part in parts)),
-            self._key((connective, *(part.key for part in parts))),
-            any(part.scores for part in parts),
-            tuple(parts),
-        )
+        number = self._number((connective, *(part.key for part in parts)))
+        node = connective(tuple(part.node for part in parts))
+        return Part(node, number, number, any(part.scores for part in parts), parts=tuple(parts))
 
-    def _leaf(self, leaf: Expression, negated: bool, silent: bool) -> _Part:
+    def _leaf(self, leaf: Expression, negated: bool, silent: bool) -> Part:
         match leaf:
             case In(attribute, values):
-                if negated:
-                    return self._part(NotIn(attribute, values))
-                return self._part(In(attribute, values, (0.0,) * len(values)) if silent else leaf)
+                return self._listed(leaf, attribute, values, negated, silent)
             case NotIn(attribute, values, strong):
                 # Only a weak form under a NOT comes back as an IN, and then nothing under it scores.
+                part = self._listed(In(attribute, values), attribute, values, not negated, silent=True)
                 if not strong:
-                    return self._part(In(attribute, values, (0.0,) * len(values)) if negated else leaf)
-                presence = self._leaf(Exists(attribute), negated, silent)
-                return self._joined(
-                    Or if negated else And, [presence, self._leaf(NotIn(attribute, values), negated, silent)]
-                )
+                    return part
+                return self._joined(Or if negated else And, [self._presence(attribute, negated), part])
             case Exists(attribute):
-                return self._part(NotExists(attribute) if negated else leaf)
+                return self._presence(attribute, negated)
             case NotExists(attribute):
-                return self._part(Exists(attribute) if negated else leaf)
-        return self._part(Not(leaf) if negated else leaf)
+                return self._presence(attribute, not negated)
+            case Within(attribute, values):
+                listed = self._listed(In(attribute, values), attribute, values, negated, silent=True)
+                part = self._test(Within(attribute, values), attribute, _keys(values), negated)
+                return self._joined(Or if negated else And, [listed, part])
+            case Matches(attribute, pattern):
+                return self._test(Matches(attribute, pattern), attribute, pattern, negated)
+            case Contains(attribute, text):
+                return self._test(Contains(attribute, text), attribute, text, negated)
+            case Range(attribute, gt, ge, lt, le):
+                if _is_empty(leaf):
+                    return TRUE_PART if negated else FALSE_PART
+                return self._test(Range(attribute, gt, ge, lt, le), attribute, (gt, ge, lt, le), negated)
+        raise TypeError(f"{type(leaf).__name__} is no leaf that can be reduced")
 
-    def _part(self, leaf: Expression) -> _Part:
-        return _Part(leaf, self._key(_identity(leaf)), can_score(leaf))
+    def _listed(self, leaf: In, attribute: Attribute, values: tuple[Value, ...], negated: bool, silent: bool) -> Part:
+        """Return an ``in`` or, negated, a ``not_in``."""
+        name = attribute_name(attribute)
+        truth = self._number((In, name, _keys(values)))
+        presence = self._number((Exists, name))
+        if negated:
+            return Part(NotIn(attribute, values), truth ^ 1, truth ^ 1, scores=False, presence=presence)
+        if silent or not can_score(leaf):
+            return Part(silent_in(attribute, values), truth, truth, scores=False, presence=presence)
+        key = self._number((In, name, tuple(map(value_key, values)), leaf.weights))
+        return Part(leaf, key, truth, scores=True, presence=presence)
 
-    def _key(self, identity: object) -> int:
-        return self._keys.setdefault(identity, len(self._keys))
+    def _presence(self, attribute: Attribute, negated: bool) -> Part:
+        truth = self._number((Exists, attribute_name(attribute))) ^ negated
+        return Part(NotExists(attribute) if negated else Exists(attribute), truth, truth, scores=False)
 
+    def _test(self, leaf: Expression, attribute: Attribute, content: object, negated: bool) -> Part:
+        """Return a leaf whose negation stays a NOT."""
+        name = attribute_name(attribute)
+        truth = self._number((type(leaf), name, content)) ^ negated
+        return Part(Not(leaf) if negated else leaf, truth, truth, scores=False, presence=self._number((Exists, name)))
 
-def _distinct_and(parts: Sequence[_Part]) -> list[_Part]:
-    """Drop doubles that cannot score; beside a false argument nothing else counts."""
-    kept: list[_Part] = []
-    seen: set[int] = set()
-    for part in parts:
-        if _is_empty(part, Or):
-            return [part]
-        if part.scores or part.key not in seen:
-            kept.append(part)
-        seen.add(part.key)
-    return kept
-
-
-def _distinct_or(parts: Sequence[_Part]) -> list[_Part]:
-    """Drop doubles; beside a true branch, which scores 0, only branches that may score more count."""
-    first: dict[int, _Part] = {}
-    for part in parts:
-        first.setdefault(part.key, part)
-    distinct = list(first.values())
-    true = [part for part in distinct if _is_empty(part, And)]
-    return true + [part for part in distinct if part.scores] if true else distinct
+    def _number(self, identity: object) -> int:
+        """Return the even number of an identity; 0 is TRUE's, so that FALSE has 1."""
+        return self._numbers.setdefault(identity, 2 * len(self._numbers) + 2)
 
 
-def _is_empty(part: _Part, connective: Connective) -> bool:
-    return isinstance(part.node, connective) and not part.parts
-
-
-def _identity(leaf: Expression) -> object:
-    """Return what distinguishes a leaf, without Python's equality of 1 and True."""
-    match leaf:
-        case In(attribute, values, weights):
-            return (In, attribute, tuple(map(value_key, values)), weights)
-        case NotIn(attribute, values):
-            return (NotIn, attribute, tuple(map(value_key, values)))
-    return leaf
+def _keys(values: Iterable[Value]) -> frozenset[object]:
+    """Return what tells lists of values apart, without Python's equality of 1 and True."""
+    return frozenset(map(value_key, values))

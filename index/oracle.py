@@ -1,57 +1,45 @@
-"""The oracle: what an expression means, evaluated one event at a time, slow and obvious; every engine is held to it."""
+"""The oracle: what a subscription means, evaluated one event at a time, slow and obvious; every engine is held to it.
+
+What single leaves mean is in `index.oracle_leaves`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from fractions import Fraction
+from typing import cast
 
-from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
+from index.oracle_leaves import leaf_holds, leaf_score, leaf_terms, leaf_values, relaxed_score, threshold_shares
+from schemas.expression import And, Expression, Leaf, Not, Or
 from schemas.records import Event, Subscription
-from schemas.values import SCORE_SCALE, Value, same_value, score_term
+from schemas.values import SCORE_SCALE, score_term
+
+__all__ = [
+    "as_score",
+    "best_matches",
+    "leaf_holds",
+    "leaf_score",
+    "leaf_terms",
+    "leaf_values",
+    "match_subscription",
+    "matches",
+    "relaxed_score",
+    "score",
+    "threshold_shares",
+]
 
 
 def matches(expression: Expression, event: Event) -> bool:
     """Return whether the expression is true for the event."""
-    match expression:
-        case And(args):
-            return all(matches(arg, event) for arg in args)
-        case Or(args):
-            return any(matches(arg, event) for arg in args)
-        case Not(arg):
-            return not matches(arg, event)
-        case In(attribute, listed):
-            return any(same_value(v, w) for v in _values(event, attribute) for w in listed)
-        case NotIn(attribute, listed, strong):
-            present = len(_values(event, attribute)) > 0
-            excluded = any(same_value(v, w) for v in _values(event, attribute) for w in listed)
-            return not excluded and (present or not strong)
-        case Range():
-            return any(_inside(v, expression) for v in _values(event, expression.attribute))
-        case Exists(attribute):
-            return len(_values(event, attribute)) > 0
-        case NotExists(attribute):
-            return len(_values(event, attribute)) == 0
+    return _evaluate(expression, event) is not None
 
 
 def score(expression: Expression, event: Event) -> int:
-    """Return the score of a true expression, in units of 1 / SCORE_SCALE: AND adds, OR takes the best true branch."""
-    match expression:
-        case And(args):
-            return sum(score(arg, event) for arg in args)
-        case Or(args):
-            return max((score(arg, event) for arg in args if matches(arg, event)), default=0)
-        case In(attribute, listed, weights):
-            values = _values(event, attribute)
-            event_weights = event.weights.get(attribute, (1.0,) * len(values))
-            total = 0
-            for v, event_weight in zip(values, event_weights, strict=True):
-                for i, w in enumerate(listed):
-                    if same_value(v, w):
-                        total += score_term(event_weight, 1.0 if weights is None else weights[i])
-                        break  # a value listed twice counts once
-            return total
-        case _:
-            return 0
+    """Return the score of an expression in mode all, in units of 1 / SCORE_SCALE; 0 when it is false.
+
+    AND adds, OR takes the best true branch, nothing under a NOT scores.
+    """
+    return _evaluate(expression, event) or 0
 
 
 def match_subscription(subscription: Subscription, event: Event) -> int | None:
@@ -63,9 +51,14 @@ def match_subscription(subscription: Subscription, event: Event) -> int | None:
         return None
     if subscription.not_after is not None and not (event.time is not None and event.time <= subscription.not_after):
         return None
-    if not matches(subscription.expression, event):
-        return None
-    return score(subscription.expression, event) + score_term(1.0, subscription.priority)
+    if subscription.mode == "relaxed":
+        points = _relaxed(_leaves(subscription.expression), event)
+    elif subscription.mode == "threshold":
+        assert subscription.threshold is not None
+        points = _threshold(_leaves(subscription.expression), event, subscription.threshold)
+    else:
+        points = _evaluate(subscription.expression, event)
+    return None if points is None else points + score_term(1.0, subscription.priority)
 
 
 def best_matches(subscriptions: Iterable[Subscription], event: Event, top: int | None = None) -> list[tuple[str, int]]:
@@ -87,19 +80,57 @@ def as_score(points: int) -> float:
     return points / SCORE_SCALE
 
 
-def _values(event: Event, attribute: str) -> tuple[Value, ...]:
-    return event.attributes.get(attribute, ())
+def _evaluate(expression: Expression, event: Event) -> int | None:
+    """Return the score of a true expression, None of a false one, however deep it is nested."""
+    results: list[int | None] = []
+    for node in _arguments_first(expression):
+        match node:
+            case And(args):
+                points = _take(results, len(args))
+                results.append(None if None in points else sum(p for p in points if p is not None))
+            case Or(args):
+                points = _take(results, len(args))
+                results.append(max((p for p in points if p is not None), default=None))
+            case Not():
+                results.append(0 if results.pop() is None else None)
+            case leaf:
+                results.append(leaf_score(leaf, event) if leaf_holds(leaf, event) else None)
+    return results.pop()
 
 
-def _inside(value: Value, bounds: Range) -> bool:
-    """A NaN compares false with every bound, so it must be asked whether each bound holds, not whether one fails."""
-    limits = [b for b in (bounds.gt, bounds.ge, bounds.lt, bounds.le) if b is not None]
-    if isinstance(value, bool) or any(isinstance(b, str) != isinstance(value, str) for b in limits):
-        return False
-    v: Any = value
-    return (
-        (bounds.gt is None or v > bounds.gt)
-        and (bounds.ge is None or v >= bounds.ge)
-        and (bounds.lt is None or v < bounds.lt)
-        and (bounds.le is None or v <= bounds.le)
-    )
+def _arguments_first(expression: Expression) -> list[Expression]:
+    """Return all nodes of a tree, each after its arguments, and these in their order."""
+    nodes: list[Expression] = []
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        nodes.append(node)
+        pending += node.args if isinstance(node, And | Or) else (node.arg,) if isinstance(node, Not) else ()
+    return nodes[::-1]
+
+
+def _take(results: list[int | None], count: int) -> list[int | None]:
+    """Remove the last ``count`` results and return them."""
+    cut = len(results) - count
+    taken = results[cut:]
+    del results[cut:]
+    return taken
+
+
+def _leaves(expression: Expression) -> tuple[Leaf, ...]:
+    """Return the leaves of a subscription in mode relaxed or threshold: one, or the arguments of one connective."""
+    return cast("tuple[Leaf, ...]", expression.args if isinstance(expression, And | Or) else (expression,))
+
+
+def _relaxed(leaves: tuple[Leaf, ...], event: Event) -> int | None:
+    """Return the sum over the satisfied leaves, None when no weighted one is satisfied."""
+    points = [relaxed_score(leaf, event) for leaf in leaves]
+    satisfied = [p for p in points if p is not None]
+    return sum(satisfied) if satisfied else None
+
+
+def _threshold(leaves: tuple[Leaf, ...], event: Event, threshold: float) -> int | None:
+    """Return the share of the weights that is satisfied, None when it is under the threshold."""
+    shares = [threshold_shares(leaf, event) for leaf in leaves]
+    share = Fraction(sum(met for met, _ in shares), sum(possible for _, possible in shares))
+    return round(share * SCORE_SCALE) if share >= Fraction(threshold) else None

@@ -22,8 +22,9 @@ from schemas.json_syntax import parse, refusal
 from schemas.limits import DEFAULT_LIMITS, Limits
 from schemas.records import Event, Subscription
 from schemas.values import Value, ValueKey, value_key
+from schemas.wire_expression import encode_expression, expression_of
 from schemas.wire_refusal import expression_refusal, members_refusal
-from schemas.wire_subscription import Members, as_time, to_subscription
+from schemas.wire_subscription import Members, as_time, text_depth, to_subscription
 
 __all__ = [
     "AvroEventDecoder",
@@ -122,7 +123,7 @@ class AvroSubscriptionDecoder:
             members = msgspec.convert(record, _Subscription)
         except msgspec.ValidationError as error:
             raise members_refusal(error, record) from None
-        tree = None if members.expression is None else _decode_tree(members.expression.encode())
+        tree = None if members.expression is None else _decode_tree(members.expression.encode(), limits)
         return to_subscription(id, members, tree, limits)
 
 
@@ -140,7 +141,7 @@ def encode_event_avro(event: Event) -> bytes:
 def encode_subscription_avro(subscription: Subscription) -> bytes:
     """Return a subscription as a plain body of ``subscription.avsc``; `AvroSubscriptionDecoder` gives it back."""
     record = {
-        "expression": msgspec.json.encode(subscription.expression).decode(),
+        "expression": encode_expression(subscription.expression).decode(),
         "priority": subscription.priority,
         "mode": subscription.mode,
         "threshold": subscription.threshold,
@@ -202,18 +203,20 @@ def _key(value: Value) -> ValueKey | str:
     return "nan" if value != value else value_key(value)
 
 
-def _decode_tree(text: bytes) -> Expression:
+def _decode_tree(text: bytes, limits: Limits) -> Expression:
     try:
         return _tree_decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise expression_refusal(error, _plain_tree(text), "$.expression", "$.expression") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise expression_refusal(error, _plain_tree(text, limits), "$.expression", "$.expression") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _inside(refusal(error, text, "subscription")) from None
+    except RecursionError:
+        return expression_of(_plain_tree(text, limits), "$.expression")
 
 
-def _plain_tree(text: bytes) -> Any:
+def _plain_tree(text: bytes, limits: Limits) -> Any:
     try:
-        return parse(text, "subscription")
+        return parse(text, "subscription", text_depth(limits))
     except Refused as refused:
         raise _inside(refused) from None
 

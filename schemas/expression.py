@@ -10,7 +10,23 @@ from typing import TypeAlias
 
 import msgspec
 
-from schemas.values import Value
+from schemas.values import Number, Value
+
+
+class Derive(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Stands for an attribute: its values are those of ``of``, each put through a function of `schemas.derived`.
+
+    A value for which the function has no result, such as the length of a number, gives none. What comes out is a set:
+    two values that become one are one, and weigh what the heavier of them does.
+    """
+
+    function: str = msgspec.field(name="derive")
+    of: Attribute
+    args: tuple[Value, ...] = ()
+
+
+Attribute: TypeAlias = str | Derive
+"""The name of an attribute, or what is derived from one."""
 
 
 class _Node(msgspec.Struct, frozen=True, tag_field="op", forbid_unknown_fields=True, omit_defaults=True):
@@ -38,7 +54,7 @@ class Not(_Node, frozen=True, tag="not"):
 class In(_Node, frozen=True, tag="in"):
     """True when some value of the attribute is listed; ``weights``, when given, has one entry a value."""
 
-    attribute: str
+    attribute: Attribute
     values: tuple[Value, ...]
     weights: tuple[float, ...] | None = None
 
@@ -46,7 +62,7 @@ class In(_Node, frozen=True, tag="in"):
 class NotIn(_Node, frozen=True, tag="not_in"):
     """True when no value of the attribute is listed; the strong form also wants the attribute present."""
 
-    attribute: str
+    attribute: Attribute
     values: tuple[Value, ...]
     strong: bool = False
 
@@ -54,45 +70,154 @@ class NotIn(_Node, frozen=True, tag="not_in"):
 class Range(_Node, frozen=True, tag="range"):
     """True when some one value lies inside the bounds, at most one lower and one upper; a missing bound is open.
 
-    Bounds are two numbers or two strings; strings are ordered by code points.
+    Bounds are two numbers or two strings; strings are ordered by code points. With ``type`` "time" the bounds are
+    RFC 3339 texts, and values that are such texts are compared with them as instants.
+
+    ``weight``, here and in the leaves below, counts in the modes relaxed and threshold only.
     """
 
-    attribute: str
-    gt: str | int | float | None = None
-    ge: str | int | float | None = None
-    lt: str | int | float | None = None
-    le: str | int | float | None = None
+    attribute: Attribute
+    gt: str | Number | None = None
+    ge: str | Number | None = None
+    lt: str | Number | None = None
+    le: str | Number | None = None
+    type: str | None = None
+    weight: float | None = None
 
 
 class Exists(_Node, frozen=True, tag="exists"):
     """True when the attribute has a value (0, false, "" and NaN are values)."""
 
-    attribute: str
+    attribute: Attribute
+    weight: float | None = None
 
 
 class NotExists(_Node, frozen=True, tag="not_exists"):
     """True when the attribute has no value."""
 
-    attribute: str
+    attribute: Attribute
 
 
-Leaf: TypeAlias = In | NotIn | Range | Exists | NotExists
-Expression: TypeAlias = And | Or | Not | In | NotIn | Range | Exists | NotExists
+class ContainsAll(_Node, frozen=True, tag="contains_all"):
+    """True when every listed value is among the attribute's; never scores in mode all."""
 
-LATER_OPERATORS = frozenset(
-    {
-        "contains_all",
-        "within",
-        "equals_set",
-        "matches",
-        "starts_with",
-        "ends_with",
-        "contains",
-        "glob",
-        "version",
-        "cidr",
-        "keywords",
-        "derive",
-    }
+    attribute: Attribute
+    values: tuple[Value, ...]
+    weight: float | None = None
+
+
+class Within(_Node, frozen=True, tag="within"):
+    """True when the attribute is present and each of its values is listed."""
+
+    attribute: Attribute
+    values: tuple[Value, ...]
+    weight: float | None = None
+
+
+class EqualsSet(_Node, frozen=True, tag="equals_set"):
+    """True when the attribute's values are exactly the listed ones, as sets."""
+
+    attribute: Attribute
+    values: tuple[Value, ...]
+    weight: float | None = None
+
+
+class Matches(_Node, frozen=True, tag="matches"):
+    """True when the regular expression (RE2 syntax) matches the whole of some string value."""
+
+    attribute: Attribute
+    pattern: str
+    weight: float | None = None
+
+
+class StartsWith(_Node, frozen=True, tag="starts_with"):
+    """True when some string value begins with the text; ``ignore_case`` compares both sides case-folded."""
+
+    attribute: Attribute
+    text: str
+    ignore_case: bool = False
+    weight: float | None = None
+
+
+class EndsWith(_Node, frozen=True, tag="ends_with"):
+    """True when some string value ends with the text."""
+
+    attribute: Attribute
+    text: str
+    ignore_case: bool = False
+    weight: float | None = None
+
+
+class Contains(_Node, frozen=True, tag="contains"):
+    """True when the text occurs in some string value."""
+
+    attribute: Attribute
+    text: str
+    ignore_case: bool = False
+    weight: float | None = None
+
+
+class Glob(_Node, frozen=True, tag="glob"):
+    """True when the whole of some string value fits the pattern of ``*``, ``?``, ``[abc]``, ``[!a-z]``.
+
+    A backslash takes the next character for itself.
+    """
+
+    attribute: Attribute
+    pattern: str
+    ignore_case: bool = False
+    weight: float | None = None
+
+
+class Version(_Node, frozen=True, tag="version"):
+    """True when some string value is a version inside the bounds, in the order of `schemas.versions`."""
+
+    attribute: Attribute
+    eq: str | None = None
+    gt: str | None = None
+    ge: str | None = None
+    lt: str | None = None
+    le: str | None = None
+    weight: float | None = None
+
+
+class Cidr(_Node, frozen=True, tag="cidr"):
+    """True when some string value is an IP address in one of the networks."""
+
+    attribute: Attribute
+    networks: tuple[str, ...]
+    weight: float | None = None
+
+
+class Keywords(_Node, frozen=True, tag="keywords"):
+    """True when all, or any, of the words are among the tokens of the attribute's string values.
+
+    Exactly one of ``all`` and ``any`` is given; ``weights``, when given, has one entry a word. It scores as an ``in``
+    over the tokens does.
+    """
+
+    attribute: Attribute
+    all: tuple[str, ...] | None = None
+    any: tuple[str, ...] | None = None
+    weights: tuple[float, ...] | None = None
+
+
+Leaf: TypeAlias = (
+    In
+    | NotIn
+    | Range
+    | Exists
+    | NotExists
+    | ContainsAll
+    | Within
+    | EqualsSet
+    | Matches
+    | StartsWith
+    | EndsWith
+    | Contains
+    | Glob
+    | Version
+    | Cidr
+    | Keywords
 )
-"""Operators of the public contract that this version refuses with ``operator.unsupported``."""
+Expression: TypeAlias = And | Or | Not | Leaf

@@ -7,106 +7,18 @@ to its answer, None when it has nothing to say.
 from __future__ import annotations
 
 import re
-import unicodedata
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import Final
 
-from lark import Token
+from schemas.filter_operands import SUGGEST_FROM, unknown_function
+from schemas.filter_scene import Scene, quoted
+from schemas.filter_words import CALCULATIONS, FREE_WORDS, OTHER_WORDS, PHRASES, RESERVED_WORDS, SIGNS
 
-from schemas.expression import LATER_OPERATORS
-
-OPERATORS: Final = "=, !=, <, <=, >, >=, in, between, exists, is null and their negations with not"
-
-PHRASES: Final = ("in", "not in", "between", "not between", "exists", "not exists", "is null", "is not null")
-"""What may follow an attribute, for comparison with a misspelt word."""
-
-KEYWORDS: Final = {
-    kind: kind.strip("_").lower()
-    for kind in ["AND", "OR", "NOT", "ALL", "ANY", "_IN", "_IS", "_NULL", "_EXISTS", "_BETWEEN", "_STRONG", "BOOLEAN"]
-} | {"BOOLEAN": "true"}
-"""The words of the grammar, by the names of their tokens."""
-
-LATER: Final = {
-    **{name: name.replace("_", " ") for name in LATER_OPERATORS},
-    **{word: word for word in ("like", "ilike", "rlike", "regexp", "equals")},
-    "starts": "starts with",
-    "startswith": "starts with",
-    "ends": "ends with",
-    "endswith": "ends with",
-    "similar": "similar to",
-    "has": "has all or has any",
-}
-"""First words of operators that the contract or other languages have, and what those operators are called."""
-
-_SIGNS_BY_MEANING = {
-    "=": ": := ===",
-    "!=": "≠ =! !==",
-    "<>": "><",
-    ">=": "≥ =>",
-    "<=": "≤ =<",
-    "and": "& && ∧",
-    "or": "| || ∨",
-    "not": "! ¬",
-    "in": "∈",
-    "not in": "∉",
-    "matches": "~ =~ ~= ~~ !~",
-}
-SIGNS: Final = {sign: meaning for meaning, signs in _SIGNS_BY_MEANING.items() for sign in signs.split()}
-"""Signs of other languages and what they are here."""
-
-SUGGEST_FROM = 0.65
-"""How alike a word and a keyword must be for a proposal: "inn" and "in" are, "an" and "in" are not."""
+_KEYWORDS: Final = RESERVED_WORDS | FREE_WORDS
+_VALUES: Final = ("STRING", "NUMBER", "BOOLEAN")
 
 Answer = tuple[str, str] | None
 """A reason code and a sentence."""
-
-
-class Scene(NamedTuple):
-    """The place where the parser stopped: ``text[start:end]``.
-
-    ``kind`` is the type of the token found there, "" where none begins. ``wanted`` holds the types of the tokens that
-    could stand there, ``before`` is the token before it.
-    """
-
-    text: str
-    start: int
-    end: int
-    kind: str
-    wanted: set[str]
-    before: Token | None
-
-    @property
-    def found(self) -> str:
-        """What stands there."""
-        return self.text[self.start : self.end]
-
-    @property
-    def bare_word(self) -> str:
-        """The name without quotes that stands there, in lower case, or nothing."""
-        return self.found.lower() if self.kind == "NAME" and self.found[0] not in '"`' else ""
-
-    @property
-    def before_kind(self) -> str:
-        """The type of the token before, or nothing."""
-        return "" if self.before is None else self.before.type
-
-    @property
-    def operator_wanted(self) -> bool:
-        """Whether an attribute stands before, so that an operator must follow."""
-        return bool(self.wanted & {"_IN", "_BETWEEN"})
-
-    @property
-    def value_wanted(self) -> bool:
-        """Whether a value must stand there."""
-        return "STRING" in self.wanted and "NAME" not in self.wanted
-
-
-def quoted(text: str) -> str:
-    """Return a piece of a filter as a sentence shows it: short, and with the names of characters that mislead."""
-    if len(text) == 1 and not (text.isascii() and text.isprintable()) and not text.isalnum():
-        return f"the character U+{ord(text):04X} ({unicodedata.name(text, 'no name')})"
-    shown = text if len(text) <= 40 else f"{text[:40]}…"
-    return '"' + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + '"'
 
 
 def _empty(scene: Scene) -> Answer:
@@ -152,30 +64,63 @@ def _weight(scene: Scene) -> Answer:
     if scene.kind == "CIRCUMFLEX":
         return (
             "weights.position",
-            "a weight stands here, but only values of = and in have weights, one each; write it after such a value or "
-            "after the list, as in origin in ('JFK'^0.7, 'LGA')^0.2",
+            "a weight stands here, where nothing can have one: it follows a value of =, in or has, the list of these, "
+            "or any other predicate that is not negative, once each, as in origin in ('JFK'^0.7, 'LGA')^0.2",
         )
     return None
 
 
-def _empty_list(scene: Scene) -> Answer:
-    if scene.kind == "RPAR" and scene.value_wanted and scene.before_kind == "LPAR":
+def _list(scene: Scene) -> Answer:
+    if scene.kind == "RPAR" and "STRING" in scene.wanted and "NAME" not in scene.wanted and scene.before_kind == "LPAR":
         return "value.empty_list", "the list of values is empty; list at least one value"
+    if "LPAR" in scene.wanted <= {"LPAR", "_OF"} and scene.kind in _VALUES:
+        return "filter.syntax", f"a list in parentheses was expected, as in {scene.before} ({scene.found:.40})"
+    if scene.before_kind == "_CONTAINS" and scene.kind in ("NUMBER", "BOOLEAN", "LPAR", "ANY"):
+        return (
+            "filter.syntax",
+            "contains wants a text in single quotes, or all and a list; whether a value is among others is asked with "
+            "= or in",
+        )
     return None
 
 
-def _later_operator(scene: Scene) -> Answer:
-    name = LATER.get(scene.bare_word)
-    if name is not None and (scene.operator_wanted or scene.before_kind == "_IN"):
-        return _unsupported(f'the operator "{name}"')
+def _other_word(scene: Scene) -> Answer:
+    meant = OTHER_WORDS.get(scene.bare_word) if scene.operator_wanted else None
+    if meant is None:
+        return None
+    note = ", which wants the whole value to fit" if meant == "matches" else ""
+    return "operator.unknown", f'there is no operator {quoted(scene.found)}; did you mean "{meant}"{note}?'
+
+
+def _negated_sign(scene: Scene) -> Answer:
+    if scene.before_kind != "NOT" or scene.kind not in ("_EQUAL", "COMPARE") or not scene.operator_wanted:
+        return None
+    cure = "write !=" if scene.kind == "_EQUAL" else "write the opposite sign, or not before the attribute"
+    return "filter.syntax", f'"not" stands before words such as in and like, but here before "{scene.found}"; {cure}'
+
+
+def _ignore_case(scene: Scene) -> Answer:
+    if scene.bare_word == "ignore" and scene.before_kind == "STRING":
+        return (
+            "filter.syntax",
+            "ignore case follows starts with, ends with, contains, glob and like; in a regular expression write (?i), "
+            "elsewhere compare lower(name)",
+        )
     return None
 
 
 def _function(scene: Scene) -> Answer:
-    called = scene.kind == "LPAR" and scene.before_kind == "NAME" and scene.operator_wanted
-    if called or (scene.value_wanted and scene.bare_word and re.match(r"\s*\(", scene.text[scene.end :])):
-        name = scene.before if called else scene.found
-        return _unsupported(f"a function such as {quoted(str(name))}")
+    if scene.value_wanted and scene.bare_word and re.match(r"\s*\(", scene.text[scene.end : scene.end + 80]):
+        return (
+            "filter.syntax",
+            f"a function such as {quoted(scene.found)} stands around an attribute, not around a value; work out the "
+            "value and write that",
+        )
+    if [token.type for token in scene.past] == ["NAME", "LPAR"] and "NAME" in scene.wanted:
+        refused = unknown_function(scene.past[0])
+        if refused is not None:
+            return refused.code, refused.message
+        return "filter.syntax", f"a function takes an attribute first, as in {scene.past[0]:.40}(name)"
     return None
 
 
@@ -183,35 +128,48 @@ def _sign(scene: Scene) -> Answer:
     meant = SIGNS.get(scene.found) if scene.kind == "" else None
     if meant is None:
         return None
-    if meant == "matches":
-        return _unsupported(f'the operator "{scene.found}"')
     return "operator.unknown", f'there is no operator "{scene.found}"; did you mean "{meant}"?'
 
 
 def _arithmetic(scene: Scene) -> Answer:
-    signed = scene.kind in ("", "NUMBER") and scene.found[0] in "+-*/%"
-    if not signed or scene.before_kind not in ("NAME", "NUMBER", "STRING", "BOOLEAN"):
-        return None
-    return _unsupported(
-        "arithmetic",
-        'if the sign belongs to a name, write the name in double quotes ("dep-delay"); if it belongs to a date or '
-        "another text, write that in single quotes",
-    )
+    if scene.kind == "NAME" and scene.before_kind in CALCULATIONS and "NUMBER" in scene.wanted:
+        name = "".join((*scene.past, scene.found))
+        written = scene.past[0].type == "NAME" and scene.text.endswith(name, 0, scene.end)
+        return (
+            "filter.syntax",
+            "arithmetic joins an attribute and a number, so a number was expected"
+            + (f'; if "{scene.past[-1]}" belongs to a name, write the name in double quotes: "{name:.80}"' * written),
+        )
+    signed = scene.kind in ("", "NUMBER", *CALCULATIONS) and scene.found[0] in "+-*/%"
+    if signed and scene.before_kind in _VALUES:
+        return (
+            "filter.syntax",
+            "a value is written out, not calculated; a date or another text stands in single quotes",
+        )
+    return None
+
+
+def _no_attribute(scene: Scene) -> Answer:
+    if scene.before_kind == "NUMBER" and scene.wanted <= {*CALCULATIONS}:
+        return "filter.syntax", f"an attribute was expected where {scene.before:.40} stands, alone or after its sign"
+    return None
 
 
 def _misspelt(scene: Scene) -> Answer:
-    if not scene.bare_word:
+    if not scene.bare_word or {"NAME", "STRING"} & scene.wanted:
         return None
-    words = [KEYWORDS[kind] for kind in sorted(scene.wanted & KEYWORDS.keys())]
-    known = [*words, *PHRASES] if scene.operator_wanted and "_EQUAL" in scene.wanted else words
-    near = [] if {"NAME", "STRING"} & scene.wanted else get_close_matches(scene.bare_word, known, 1, SUGGEST_FROM)
+    words = [_KEYWORDS[kind] for kind in sorted(scene.wanted & _KEYWORDS.keys())]
+    if scene.operator_wanted and "_EQUAL" in scene.wanted:
+        words += PHRASES
+    known = {phrase.split()[0]: phrase for phrase in reversed(words)} | {phrase: phrase for phrase in words}
+    near = get_close_matches(scene.bare_word, known, 1, SUGGEST_FROM)
     if near:
-        return "operator.unknown", f'there is no operator {quoted(scene.found)}; did you mean "{near[0]}"?'
+        return "operator.unknown", f'there is no operator {quoted(scene.found)}; did you mean "{known[near[0]]}"?'
     return None
 
 
 def _keyword_as_name(scene: Scene) -> Answer:
-    if scene.kind not in KEYWORDS or "NAME" not in scene.wanted:
+    if scene.kind not in RESERVED_WORDS or "NAME" not in scene.wanted:
         return None
     word = scene.found
     cure = "the attribute stands before it: delay exists; " if scene.kind == "_EXISTS" else ""
@@ -223,7 +181,7 @@ def _keyword_as_name(scene: Scene) -> Answer:
 
 
 def _name_as_value(scene: Scene) -> Answer:
-    if not scene.value_wanted or scene.kind != "NAME":
+    if scene.kind != "NAME" or "STRING" not in scene.wanted or "NAME" in scene.wanted:
         return None
     if scene.bare_word in ("nan", "inf", "infinity"):
         return "filter.syntax", f"{quoted(scene.found)} is no value; nothing equals NaN, and open ranges have one bound"
@@ -269,7 +227,7 @@ def _parenthesis(scene: Scene) -> Answer:
 
 
 def _chained(scene: Scene) -> Answer:
-    if scene.kind == "COMPARE" and scene.before_kind in ("STRING", "NUMBER", "BOOLEAN") and "AND" in scene.wanted:
+    if scene.kind == "COMPARE" and scene.before_kind in _VALUES and "AND" in scene.wanted:
         return (
             "filter.syntax",
             "a second comparison was found; a chained comparison has the attribute in the middle, as in "
@@ -278,13 +236,9 @@ def _chained(scene: Scene) -> Answer:
     return None
 
 
-def _unsupported(what: str, cure: str = "") -> tuple[str, str]:
-    advice = f"; {cure}" if cure else ""
-    return "operator.unsupported", f"{what} is not supported by this version, which has {OPERATORS}{advice}"
-
-
 HINTS: Final = (
-    *(_empty, _unclosed, _typographic, _weight, _empty_list, _later_operator, _function, _sign, _arithmetic),
-    *(_misspelt, _keyword_as_name, _name_as_value, _other_value, _malformed_word, _parenthesis, _chained),
+    *(_empty, _unclosed, _typographic, _weight, _list, _other_word, _negated_sign, _ignore_case, _function, _sign),
+    *(_arithmetic, _no_attribute, _misspelt, _keyword_as_name, _name_as_value, _other_value, _malformed_word),
+    *(_parenthesis, _chained),
 )
 """The first that answers is heard."""

@@ -15,37 +15,13 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from schemas.errors import Refused
-from schemas.filter_hints import HINTS, SIGNS, Scene, quoted
-
-WORDS: Final = {
-    "NAME": "an attribute",
-    "STRING": "a string in single quotes",
-    "NUMBER": "a number",
-    "BOOLEAN": "true or false",
-    "_EQUAL": '"="',
-    "_UNEQUAL": '"!="',
-    "COMPARE": '"<", "<=", ">", ">="',
-    "_IN": '"in"',
-    "NOT": '"not"',
-    "_BETWEEN": '"between"',
-    "_IS": '"is"',
-    "_NULL": '"null"',
-    "_EXISTS": '"exists"',
-    "_STRONG": '"strong"',
-    "ALL": '"all"',
-    "ANY": '"any"',
-    "AND": '"and"',
-    "OR": '"or"',
-    "CIRCUMFLEX": '"^"',
-    "COMMA": '","',
-    "LPAR": '"("',
-    "RPAR": '")"',
-    "$END": "the end of the filter",
-}
-"""What the grammar's tokens are called, in the order in which a sentence lists them."""
+from schemas.filter_hints import HINTS
+from schemas.filter_scene import Scene, quoted
+from schemas.filter_words import FREE_WORDS, SIGNS, WORDS
 
 _WORD = re.compile(r"[\w.]+")
 _SIGN_RUN = re.compile(r"[=<>!&|~:]+")
+_SIGN_KINDS: Final = ("", "_EQUAL", "_UNEQUAL", "COMPARE", "NOT", "AND", "OR")
 
 
 def syntax_refusal(parser: Lark, text: str) -> Refused:
@@ -59,9 +35,7 @@ def syntax_refusal(parser: Lark, text: str) -> Refused:
         A text that is no filter.
     """
     scene = _scene(parser, text)
-    where = (
-        f"line {text.count(chr(10), 0, scene.start) + 1}, column {scene.start - text.rfind(chr(10), 0, scene.start)}"
-    )
+    where = place_in(text, scene.start)
     for hint in HINTS:
         answer = hint(scene)
         if answer is not None:
@@ -70,14 +44,14 @@ def syntax_refusal(parser: Lark, text: str) -> Refused:
     return Refused("filter.syntax", f"{found} where {_wanted(scene)} was expected", where)
 
 
-def place_of(token: Token) -> str:
-    """Return a token's place as the path of a refusal; lines and columns count from 1."""
-    return f"line {token.line}, column {token.column}"
+def place_in(text: str, start: int) -> str:
+    """Return a place in a text as the path of a refusal; lines and columns count from 1."""
+    return f"line {text.count(chr(10), 0, start) + 1}, column {start - text.rfind(chr(10), 0, start)}"
 
 
 def _scene(parser: Lark, text: str) -> Scene:
     stepper: Any = parser.parse_interactive(text)  # half of its methods are not typed
-    last: deque[Token] = deque(maxlen=2)
+    last: deque[Token] = deque(maxlen=3)
     try:
         for token in stepper.iter_parse():
             last.append(token)
@@ -94,10 +68,12 @@ def _scene(parser: Lark, text: str) -> Scene:
             start = end  # it has borrowed the place of the last token
     else:
         raise AssertionError("the text is a filter")
+    if kind in FREE_WORDS:
+        kind = "NAME"
     first, after = _sign_run(text, start)
-    if kind in ("", "_EQUAL", "_UNEQUAL", "COMPARE") and text[first:after] in SIGNS:
+    if kind in _SIGN_KINDS and text[first:after] in SIGNS:
         kind, start, end = "", first, after
-    return Scene(text, start, end, kind, stepper.accepts(), last[-1] if last else None)
+    return Scene(text, start, end, kind, stepper.accepts(), tuple(last)[-2:])
 
 
 def _sign_run(text: str, start: int) -> tuple[int, int]:
@@ -110,11 +86,13 @@ def _sign_run(text: str, start: int) -> tuple[int, int]:
 
 
 def _wanted(scene: Scene) -> str:
-    if scene.wanted >= {"NAME", "NOT"}:
+    if scene.wanted >= {"NAME", "BOOLEAN", "NOT"}:
         return "a predicate, such as origin = 'JFK',"
     if scene.value_wanted:
         return "a value (a string in single quotes, a number, true or false)"
+    if scene.operator_wanted:
+        return "an operator, such as =, !=, <, in, between, contains, like or exists,"
     if scene.wanted == {"NUMBER"}:
-        return "the weight, a number,"
+        return "the weight, a number," if scene.before_kind == "CIRCUMFLEX" else "a number"
     *words, last = (word for kind, word in WORDS.items() if kind in scene.wanted)
     return f"{', '.join(words)} or {last}" if words else last

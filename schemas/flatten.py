@@ -9,6 +9,9 @@ from schemas.errors import Refused
 from schemas.limits import Limits, integer_range, name_too_long, reserved_name
 from schemas.values import INT64_MAX, INT64_MIN, Value, distinct_values
 
+MAX_EVENT_DEPTH = 300
+"""Levels of an event, whatever the setting; the walk recurses."""
+
 Convert = Callable[[Any, str], Value]
 """Turns a scalar that is no `Value` yet into one, or refuses it at the given path."""
 
@@ -62,6 +65,7 @@ class _Walk:
 
     def __init__(self, limits: Limits, convert: Convert | None) -> None:
         self._limits = limits
+        self._depth = min(limits.depth, MAX_EVENT_DEPTH)
         self._name_limit = limits.attribute_length
         self._convert = convert
         self._found: dict[str, Any] = {}
@@ -79,7 +83,7 @@ class _Walk:
                 else:
                     self._append(name, value)
             elif kind is dict:
-                if depth >= self._limits.depth:
+                if depth >= self._depth:
                     raise self._too_deep(name)
                 self.add_members(name + ".", value, depth + 1)
             elif value is not None:
@@ -88,7 +92,7 @@ class _Walk:
     def _add_other(self, name: str, value: Any, depth: int) -> None:
         """Add what is neither an object nor a scalar in the range of its type."""
         if isinstance(value, list | tuple):
-            if depth >= self._limits.depth:
+            if depth >= self._depth:
                 raise self._too_deep(name)
             self._add_list(name, value, depth + 1)
         elif isinstance(value, int):
@@ -103,7 +107,7 @@ class _Walk:
             if kind is str or kind is float or kind is bool or (kind is int and INT64_MIN <= value <= INT64_MAX):
                 self._append(name, value)
             elif kind is dict:
-                if depth >= self._limits.depth:
+                if depth >= self._depth:
                     raise self._too_deep(name)
                 self.add_members(name + ".", value, depth + 1)
             elif value is not None:
@@ -125,8 +129,8 @@ class _Walk:
     def _too_deep(self, name: str) -> Refused:
         return Refused(
             "event.too_deep",
-            f"objects and arrays are nested deeper than {self._limits.depth} levels (setting limits.depth); "
-            "flatten the event",
+            f"objects and arrays are nested deeper than {self._depth} levels (setting limits.depth, "
+            f"up to {MAX_EVENT_DEPTH} for events); flatten the event",
             f"$.{name[:40]}",
         )
 

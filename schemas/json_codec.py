@@ -10,14 +10,19 @@ from schemas.json_event import decode_event, encode_event
 from schemas.json_syntax import parse, refusal
 from schemas.limits import DEFAULT_LIMITS, Limits
 from schemas.records import Subscription
+from schemas.wire_expression import encode_expression, expression_of
 from schemas.wire_refusal import members_refusal
-from schemas.wire_subscription import Members, as_time, to_subscription
+from schemas.wire_subscription import Members, as_time, text_depth, to_subscription
 
 __all__ = ["decode_event", "decode_id", "decode_subscription", "encode_event", "encode_subscription"]
 
 
 class _Subscription(Members, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     expression: Expression | None = None
+
+
+class _Encoded(Members, kw_only=True, omit_defaults=True):
+    expression: msgspec.Raw
 
 
 _decoder = msgspec.json.Decoder(_Subscription)
@@ -75,10 +80,23 @@ def decode_subscription(id: str, value: bytes, limits: Limits = DEFAULT_LIMITS) 
     try:
         members = _decoder.decode(value)
     except msgspec.ValidationError as error:
-        raise members_refusal(error, parse(value, "subscription")) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise members_refusal(error, parse(value, "subscription", text_depth(limits))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise refusal(error, value, "subscription") from None
+    except RecursionError:
+        return _decode_deep(id, value, limits)
     return to_subscription(id, members, members.expression, limits)
+
+
+def _decode_deep(id_: str, value: bytes, limits: Limits) -> Subscription:
+    """Decode a subscription whose tree is too deep for the quick decoder."""
+    record = parse(value, "subscription", text_depth(limits))
+    tree = record.pop("expression", None) if isinstance(record, dict) else None
+    try:
+        members = msgspec.convert(record, Members)
+    except msgspec.ValidationError as error:
+        raise members_refusal(error, record) from None
+    return to_subscription(id_, members, None if tree is None else expression_of(tree, "$.expression"), limits)
 
 
 def check_size(value: bytes, limits: Limits) -> None:
@@ -94,8 +112,8 @@ def check_size(value: bytes, limits: Limits) -> None:
 def encode_subscription(subscription: Subscription) -> bytes:
     """Return a subscription's record value, with its tree as ``expression``; `decode_subscription` gives it back."""
     return _encoder.encode(
-        _Subscription(
-            expression=subscription.expression,
+        _Encoded(
+            expression=msgspec.Raw(encode_expression(subscription.expression)),
             priority=subscription.priority or None,
             mode=None if subscription.mode == "all" else subscription.mode,
             threshold=subscription.threshold,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from schemas.errors import Refused
+from schemas.json_deep import BadTextError, TooDeepError, decode_deep
 
 Kind = Literal["event", "subscription"]
 """Which record the text is; refusal codes begin with it."""
@@ -16,8 +17,22 @@ _decode = msgspec.json.Decoder().decode
 _BYTE = re.compile(r" ?\(byte (\d+)\)$")
 
 
-def parse(value: bytes, kind: Kind) -> Any:
+Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
+"""What the decoders raise."""
+
+
+def parse(value: bytes, kind: Kind, depth: int = 0) -> Any:
     """Return the value that a JSON text stands for. Of members with one name in one object, the last one counts.
+
+    Parameters
+    ----------
+    value
+        The text.
+    kind
+        Which record it is.
+    depth
+        Levels of objects and arrays down to which a text is read that is too deep for the quick decoder, which reaches
+        some 900; 0 leaves it at that.
 
     Raises
     ------
@@ -26,11 +41,18 @@ def parse(value: bytes, kind: Kind) -> Any:
     """
     try:
         return _decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        if not depth:
+            raise refusal(error, value, kind) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise refusal(error, value, kind) from None
+    try:
+        return decode_deep(value, depth)
+    except (msgspec.DecodeError, UnicodeDecodeError, TooDeepError, BadTextError) as error:
         raise refusal(error, value, kind) from None
 
 
-def refusal(error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, value: bytes, kind: Kind) -> Refused:
+def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     """Return the refusal for what the JSON decoder raised over a text.
 
     Codes: ``<kind>.empty``, ``<kind>.utf8``, ``<kind>.json``, ``value.number_range``, and ``event.too_deep`` or
@@ -39,9 +61,11 @@ def refusal(error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, va
     if isinstance(error, UnicodeDecodeError):
         place = _first_bad_byte(value)
         return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8: {error.reason}; encode it as UTF-8", place)
-    if isinstance(error, RecursionError):
+    if isinstance(error, RecursionError | TooDeepError):
         code = "event.too_deep" if kind == "event" else "expression.too_deep"
         return Refused(code, f"the {kind} is nested far too deep; flatten it")
+    if isinstance(error, BadTextError):
+        return Refused(f"{kind}.json", f"the {kind} is not JSON: {error.wanted} was wanted", f"byte {error.place}")
     if isinstance(error, msgspec.ValidationError):  # without a schema, only a number out of range
         return Refused(
             "value.number_range",

@@ -19,8 +19,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ] = 2**20
     key_bytes: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Bytes of a subscription's id.")] = 4096
     depth: Annotated[
-        Annotated[int, Meta(ge=1, le=300)],
-        Meta(description="Levels of an expression tree, and of objects and arrays inside an event."),
+        Annotated[int, Meta(ge=1, le=2000)],
+        Meta(
+            description="Levels of an expression tree, and of objects and arrays inside an event, there up to 300 of "
+            "them."
+        ),
     ] = 200
     leaves: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Predicates of an expression.")] = 10_000
     list_length: Annotated[

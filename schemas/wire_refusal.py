@@ -1,7 +1,7 @@
 """Why a subscription does not have the form of the public contract: the first thing wrong, as a code, sentence, path.
 
 The typed decoder is quick but only says what it wanted. When it fails, the plain record is walked here to find out
-what a person would call the mistake: an operator that is unknown or not supported yet, a misspelt member.
+what a person would call the mistake: an operator that is unknown, a misspelt member.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from schemas.errors import Refused
-from schemas.expression import LATER_OPERATORS, Expression
+from schemas.expression import Derive, Expression
 from schemas.wire_subscription import Members
 
 MEMBERS = (*Members.__struct_fields__, "expression")
@@ -23,7 +23,10 @@ MEMBERS = (*Members.__struct_fields__, "expression")
 NODE_MEMBERS: dict[str, tuple[str, ...]] = {
     node.__struct_config__.tag: node.__struct_fields__ for node in get_args(Expression)
 }
-"""The operators of this version and the members of each, ``op`` aside."""
+"""The operators and the members of each, ``op`` aside."""
+
+DERIVE_MEMBERS = Derive.__struct_encode_fields__
+"""The members of a derived attribute."""
 
 _PLACE = re.compile(r" - at `(.*)`$")
 
@@ -60,7 +63,12 @@ def expression_refusal(error: msgspec.ValidationError, tree: Any, path: str, roo
     root
         The path in the record of what the typed decoder calls ``$``.
     """
-    return next(_mistakes(tree, path), None) or _type_refusal(error, root)
+    return first_mistake(tree, path) or type_refusal(error, root)
+
+
+def first_mistake(tree: Any, path: str) -> Refused | None:
+    """Return the first operator or member of a plain tree that does not exist, None when all of them do."""
+    return next(_mistakes(tree, path), None)
 
 
 def _mistakes(tree: Any, path: str) -> Iterator[Refused]:
@@ -80,34 +88,27 @@ def _mistakes(tree: Any, path: str) -> Iterator[Refused]:
 
 
 def _operator_mistakes(operator: str, node: dict[str, Any], place: str) -> Iterator[Refused]:
-    if operator in LATER_OPERATORS:
-        yield Refused(
-            "operator.unsupported",
-            f"the operator {operator} is not supported by this version, which has {', '.join(NODE_MEMBERS)}",
-            f"{place}.op",
-        )
-    elif operator not in NODE_MEMBERS:
+    if operator not in NODE_MEMBERS:
         yield Refused(
             "operator.unknown",
             f"there is no operator {operator!r:.40}; {_nearest(operator, NODE_MEMBERS)}",
             f"{place}.op",
         )
-    elif operator == "range" and "type" in node:
-        yield Refused(
-            "operator.unsupported",
-            "a range with a type is not supported by this version; compare numbers or strings, without type",
-            f"{place}.type",
-        )
-    elif isinstance(node.get("attribute"), dict):
-        yield Refused(
-            "operator.unsupported",
-            "derived values are not supported by this version; give the name of an attribute",
-            f"{place}.attribute",
-        )
     else:
         known = ("op", *NODE_MEMBERS[operator])
         unknown = (name for name in node if name not in known)
         yield from (_unknown_member(name, f"{operator!r}", known, f"{place}.{name:.40}") for name in unknown)
+        yield from _derive_mistakes(node.get("attribute"), f"{place}.attribute")
+
+
+def _derive_mistakes(attribute: Any, place: str) -> Iterator[Refused]:
+    """Yield the members of functions that do not exist, from the outermost function inwards."""
+    while isinstance(attribute, dict):
+        for name in attribute:
+            if name not in DERIVE_MEMBERS:
+                yield _unknown_member(name, "a derived attribute", DERIVE_MEMBERS, f"{place}.{name:.40}")
+        attribute = attribute.get("of")
+        place += ".of"
 
 
 def _unknown_member(name: str, owner: str, known: Iterable[str], path: str) -> Refused:
@@ -121,7 +122,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
 
 
-def _type_refusal(error: msgspec.ValidationError, root: str) -> Refused:
+def type_refusal(error: msgspec.ValidationError, root: str) -> Refused:
+    """Return what the typed decoder said, its ``$`` being the path ``root``."""
     text = str(error)
     found = _PLACE.search(text)
     path = root if found is None else root + found[1].removeprefix("$")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Final, get_args
 
 import msgspec
 
 from schemas.check import check_subscription
 from schemas.errors import Refused
 from schemas.expression import Expression
+from schemas.instants import EPOCH
 from schemas.limits import Limits
-from schemas.records import Subscription
+from schemas.records import Mode, Subscription
 
 AwareTime = Annotated[datetime, msgspec.Meta(tz=True)]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -48,10 +49,10 @@ def to_subscription(id_: str, members: Members, expression: Expression | None, l
     Raises
     ------
     Refused
-        ``subscription.filter_or_expression``, ``threshold.range``, ``threshold.without_mode``, ``mode.unsupported``,
-        ``validity.range``, a code of the filter text, or one of `schemas.check`.
+        ``subscription.filter_or_expression``, ``mode.unknown``, ``validity.range``, a code of the filter text, or one
+        of `schemas.check`.
     """
-    _check_mode(members)
+    mode = _mode(members)
     path = "$.expression"
     if (members.filter is None) == (expression is None):
         raise Refused(
@@ -68,6 +69,8 @@ def to_subscription(id_: str, members: Members, expression: Expression | None, l
         id=id_,
         expression=expression,
         priority=members.priority or 0.0,
+        mode=mode,
+        threshold=members.threshold,
         not_before=_microseconds(members.not_before, "$.not_before"),
         not_after=_microseconds(members.not_after, "$.not_after"),
         labels=members.labels or {},
@@ -76,30 +79,28 @@ def to_subscription(id_: str, members: Members, expression: Expression | None, l
     return subscription
 
 
+def text_depth(limits: Limits) -> int:
+    """Return how deep the objects and arrays of a subscription's JSON text may be nested.
+
+    A level of the tree is an object and an array; around and inside the tree there are a few more.
+    """
+    return 2 * limits.depth + 20
+
+
 def as_time(microseconds: int | None) -> datetime | None:
     """Return a validity bound as the codecs write it."""
     return None if microseconds is None else EPOCH + microseconds * MICROSECOND
 
 
-def _check_mode(members: Members) -> None:
-    if members.threshold is not None and not 0 < members.threshold <= 1:
-        raise Refused(
-            "threshold.range",
-            f"the threshold is {members.threshold:g}, but must be over 0 and at most 1",
-            "$.threshold",
-        )
-    if members.mode not in (None, "all"):
-        raise Refused(
-            "mode.unsupported",
-            f'the mode {members.mode!r:.40} is not supported by this version; leave it out, or write "all"',
-            "$.mode",
-        )
-    if members.threshold is not None:
-        raise Refused(
-            "threshold.without_mode",
-            'there is a threshold, but the mode is "all", which has none; leave the threshold out',
-            "$.threshold",
-        )
+def _mode(members: Members) -> Mode:
+    for mode in MODES:
+        if members.mode in (None, mode):
+            return mode
+    raise Refused(
+        "mode.unknown",
+        f"there is no mode {members.mode!r:.40}; known are {', '.join(MODES)}, the first by default",
+        "$.mode",
+    )
 
 
 def _parse(text: str) -> Expression:

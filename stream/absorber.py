@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import msgspec
 import pyarrow as pa
 
-from index.block.engine import BlockEngine
+from index.engine import Engine, SelectiveEngine
+from index.engines import engine_named
 from index.writer import SegmentInfo, write_segment
-from schemas.errors import Refused
+from schemas.errors import Refused, TocsinError
 from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
 from stream import rows
@@ -22,6 +23,7 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     index: str
     topic: str
     decoding: Decoding
+    engine: str = "block"
 
 
 class AbsorbedPartition(msgspec.Struct, frozen=True):
@@ -50,16 +52,25 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
     Yields
     ------
     pyarrow.RecordBatch
-        Rows of `stream.rows`: dead letters, one `AbsorbedPartition` and one row of counts; nothing for no records.
+        Rows of `stream.rows`: dead letters, one `AbsorbedPartition` and one row of counts; nothing for no records. Or
+        one row that postpones the micro-batch, when the schema registry does not answer, or ends the job.
     """
+    try:
+        yield from _absorb(task, batches)
+    except TocsinError as error:
+        yield from rows.instead(error, batches)
+
+
+def _absorb(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     last: dict[str, tuple[int, Subscription | None]] = {}
     counts = rows.Counts()
     letters: list[DeadLetter] = []
+    engine = engine_named(task.engine)
     partition = -1
     for batch in batches:
         counts.records += batch.num_rows
         partition = max(partition, *batch.column("partition").to_pylist(), -1)
-        letters += _take(task, batch, last)
+        letters += _take(task, engine, batch, last)
     if not counts.records:
         return
     counts.dead_letters = len(letters)
@@ -67,23 +78,26 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
         yield rows.dead_letter_rows(letters)
     live = [subscription for _, subscription in last.values() if subscription is not None]
     live.sort(key=lambda subscription: subscription.id.encode())
-    segment = write_segment(task.index, BlockEngine(), live) if live else None
+    segment = write_segment(task.index, engine, live) if live else None
     removed = sorted(id_ for id_, (_, subscription) in last.items() if subscription is None)
     yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(partition, segment, removed))
     yield rows.struct_row(rows.COUNTS, counts)
 
 
 def _take(
-    task: AbsorbTask, batch: pa.RecordBatch, last: dict[str, tuple[int, Subscription | None]]
+    task: AbsorbTask, engine: Engine, batch: pa.RecordBatch, last: dict[str, tuple[int, Subscription | None]]
 ) -> list[DeadLetter]:
     """Decode a batch into ``last`` (id to offset and body, None for a tombstone) and return what was refused."""
     decode = subscription_decoder(task.decoding)
+    selective = engine if isinstance(engine, SelectiveEngine) else None
     letters: list[DeadLetter] = []
     columns = [batch.column(name).to_pylist() for name in ("key", "value", "partition", "offset")]
     for key, value, partition, offset in zip(*columns, strict=True):
         try:
             id_ = decode_id(key)
             subscription = None if value is None else decode(id_, value)
+            if subscription is not None and selective is not None:
+                selective.check(subscription)
         except Refused as refused:
             letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
             continue

@@ -41,6 +41,15 @@ def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
     return {int(partition): int(offset) for partition, offset in per_topic[topic].items()}
 
 
+def last_batches(checkpoint: Path) -> tuple[int, int]:
+    """Return the numbers of the last micro-batch that was begun and the last that was done; -1 where there is none."""
+    begun, done = (
+        max((int(file.name) for file in (checkpoint / folder).glob("*") if file.name.isdigit()), default=-1)
+        for folder in ("offsets", "commits")
+    )
+    return begun, done
+
+
 def query_identity(checkpoint: Path) -> str:
     """Return the id that Spark gave the query when the checkpoint was made; a new checkpoint has a new one."""
     metadata = json.loads((checkpoint / "metadata").read_text())

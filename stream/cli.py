@@ -11,13 +11,17 @@ from stream.commands.broker import broker
 from stream.commands.check import check
 from stream.commands.dead_letters import dead_letters
 from stream.commands.demo import demo
+from stream.commands.explain import explain
+from stream.commands.index_stats import index_stats
 from stream.commands.listen import listen
 from stream.commands.publish import publish
 from stream.commands.run import run
 from stream.commands.settings import settings
 from stream.commands.shared import ConfigOption, SetOption, guarded
+from stream.commands.similar import similar
 from stream.commands.subscribe import subscribe, unsubscribe
 from stream.commands.topics import topics
+from stream.commands.verify import verify
 
 app = typer.Typer(
     name="tocsin",
@@ -54,11 +58,16 @@ def options(
     context.obj = (config, overrides or [])
 
 
-def _add(command: Callable[..., None], panel: str, *examples: str, name: str | None = None) -> None:
+def _add(
+    command: Callable[..., None], panel: str, *examples: str, name: str | None = None, to: typer.Typer = app
+) -> None:
     """Register a command with examples for its help."""
+    to.command(name, epilog=_epilog(*examples), rich_help_panel=panel)(guarded(command))
+
+
+def _epilog(*examples: str) -> str:
     many = "Examples:" if len(examples) > 1 else "Example:"
-    epilog = "\n\n".join([many, *(f"  {example}" for example in examples)])
-    app.command(name, epilog=epilog, rich_help_panel=panel)(guarded(command))
+    return "\n\n".join([many, *(f"  {example}" for example in examples)])
 
 
 JOB = "The job"
@@ -95,12 +104,31 @@ _add(
     'echo \'{"price": 7}\' | tocsin check "price between 5 and 10" -',
 )
 _add(
+    explain,
+    LOOK,
+    "tocsin explain late-jfk flight.json",
+    'echo \'{"origin": "JFK", "dep_delay": 35}\' | tocsin explain - --limit 5',
+)
+_add(
     dead_letters,
     LOOK,
     "tocsin dead-letters --last 20",
     "tocsin dead-letters --follow | jq -r .message",
     name="dead-letters",
 )
+_add(
+    similar,
+    LOOK,
+    "tocsin similar \"dep_delay > 60 and origin = 'JFK'\"",
+    "tocsin similar @filter.txt --limit 3 --json | jq -r .subscription",
+)
+_add(verify, LOOK, "tocsin verify", "tocsin verify flights.jsonl --sample 200 --seconds 60")
+
+index = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    index, name="index", help="Look into the index.", epilog=_epilog("tocsin index stats"), rich_help_panel=LOOK
+)
+_add(index_stats, LOOK, "tocsin index stats", "tocsin index stats --sample 10000 --json", name="stats", to=index)
 _add(settings, LOOK, "tocsin settings > tocsin.toml", "tocsin settings --set job.top=5 | grep -w top")
 
 

@@ -33,6 +33,8 @@ PASSING = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError._TRANSPORT,
     KafkaError._TIMED_OUT,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
 )
 """Errors that pass: right after a topic was made, or a broker came back, leaders and coordinators are not known yet."""
 
@@ -179,14 +181,29 @@ class TopicEnds:
     ) -> None:
         del self._admin
 
+    def ask(self, question: Callable[[AdminClient], Answer]) -> Answer:
+        """Put a question to the brokers, again while the error is one that passes.
+
+        Raises
+        ------
+        TocsinError
+            They do not answer.
+        """
+        try:
+            return while_passing(lambda: question(self._admin))
+        except KafkaException as error:
+            raise unreachable(self._settings, error) from error
+
     def partitions(self, topic: str) -> int:
-        """Return the number of partitions, as it was when first asked."""
+        """Return the number of partitions, as it was when first asked or asked again by `look_again`."""
         if topic not in self._partitions:
-            try:
-                self._partitions[topic] = len(self._admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions)
-            except KafkaException as error:
-                raise unreachable(self._settings, error) from error
+            known = self.ask(lambda admin: admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions)
+            self._partitions[topic] = len(known)
         return self._partitions[topic]
+
+    def look_again(self) -> None:
+        """Forget the numbers of partitions: somebody may have added some."""
+        self._partitions = {}
 
     def of(self, topic: str) -> Offsets:
         """Return the next offset of each partition: all that was acknowledged lies below it.
@@ -195,17 +212,27 @@ class TopicEnds:
         milliseconds: Kafka answers the commit before it has marked the partitions. Waiting for them would hold events
         back as long as any producer keeps a transaction open, which some do for minutes.
         """
-        try:
-            return while_passing(lambda: self._ask(topic))
-        except KafkaException as error:
-            raise unreachable(self._settings, error) from error
+        return self._offsets(topic, OffsetSpec.latest())
 
-    def _ask(self, topic: str) -> Offsets:
-        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(self.partitions(topic))}
-        answers = self._admin.list_offsets(
-            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_SECONDS
-        )
-        return {partition.partition: answer.result().offset for partition, answer in answers.items()}
+    def beginnings(self, topic: str) -> Offsets:
+        """Return the first offset of each partition that is still there."""
+        return self._offsets(topic, OffsetSpec.earliest())
+
+    def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
+        asked = {TopicPartition(topic, p): spec for p in range(self.partitions(topic))}
+
+        def question(admin: AdminClient) -> Offsets:
+            answers = admin.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_SECONDS
+            )
+            try:
+                return {partition.partition: answer.result().offset for partition, answer in answers.items()}
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.FENCED_LEADER_EPOCH:
+                    admin.list_topics(topic, REQUEST_SECONDS)  # the client would ask again with the same epoch
+                raise
+
+        return self.ask(question)
 
 
 def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -> Answer:

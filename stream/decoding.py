@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, ParamSpec, TypeVar
 
 import msgspec
 
+from schemas.avro_schemas import Registry, RegistryUnavailable, reader_of
+from schemas.errors import Refused, TocsinError
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
 
 Format = Literal["json", "avro", "avro_registry"]
+RegistryFailure = Literal["wait", "dead-letter"]
+
+Parameters = ParamSpec("Parameters")
+Decoded = TypeVar("Decoded")
 
 
 class Decoding(msgspec.Struct, frozen=True):
@@ -28,12 +34,15 @@ class Decoding(msgspec.Struct, frozen=True):
         Configuration of the schema registry client, as sorted (name, value) pairs.
     limits
         What a record may hold.
+    registry_failure
+        Whether a decoder raises RegistryUnavailable (``wait``) or Refused while the registry does not answer.
     """
 
     format: Format = "json"
     schema: str | None = None
     registry: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
+    registry_failure: RegistryFailure = "wait"
 
 
 EventDecoder = Callable[[bytes, int | None], Event]
@@ -41,13 +50,28 @@ SubscriptionDecoder = Callable[[str, bytes], Subscription]
 
 
 def read_schema(file: Path | None) -> str | None:
-    """Return the text of an Avro schema file, which then travels to the workers."""
-    return None if file is None else file.read_text()
+    """Return the text of an Avro schema file, which then travels to the workers.
+
+    Raises
+    ------
+    TocsinError
+        It can't be read, or is no Avro schema.
+    """
+    if file is None:
+        return None
+    try:
+        text = file.read_text(encoding="utf-8")
+        reader_of(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise TocsinError(f"the schema file {file} can't be read: {error}; correct events.schema_file") from error
+    except TocsinError as error:
+        raise TocsinError(f"the schema file {file} is refused: {error}") from error
+    return text
 
 
 @cache
 def event_decoder(decoding: Decoding) -> EventDecoder:
-    """Return the function (value, event time in microseconds) -> Event; it raises Refused."""
+    """Return the function (value, event time in microseconds) -> Event; it raises Refused or RegistryUnavailable."""
     if decoding.format == "json":
         from schemas.json_event import decode_event
 
@@ -55,12 +79,12 @@ def event_decoder(decoding: Decoding) -> EventDecoder:
     from schemas.avro_codec import AvroEventDecoder
 
     avro = AvroEventDecoder(schema=decoding.schema, registry=_registry(decoding))
-    return lambda value, time: avro.decode(value, time, decoding.limits)
+    return _heeding(decoding, lambda value, time: avro.decode(value, time, decoding.limits))
 
 
 @cache
 def subscription_decoder(decoding: Decoding) -> SubscriptionDecoder:
-    """Return the function (id, value) -> Subscription; it raises Refused."""
+    """Return the function (id, value) -> Subscription; it raises Refused or RegistryUnavailable."""
     if decoding.format == "json":
         from schemas.json_codec import decode_subscription
 
@@ -68,12 +92,27 @@ def subscription_decoder(decoding: Decoding) -> SubscriptionDecoder:
     from schemas.avro_codec import AvroSubscriptionDecoder
 
     avro = AvroSubscriptionDecoder(registry=_registry(decoding))
-    return lambda id_, value: avro.decode(id_, value, decoding.limits)
+    return _heeding(decoding, lambda id_, value: avro.decode(id_, value, decoding.limits))
 
 
-def _registry(decoding: Decoding) -> Any:
+def _registry(decoding: Decoding) -> Registry | None:
     if decoding.format == "avro":
         return None
-    from confluent_kafka.schema_registry import SchemaRegistryClient
+    from stream.registry import RegistryClient
 
-    return SchemaRegistryClient.new_client(dict(decoding.registry))
+    return RegistryClient(dict(decoding.registry))
+
+
+def _heeding(decoding: Decoding, decode: Callable[Parameters, Decoded]) -> Callable[Parameters, Decoded]:
+    """Return the decoder with ``registry_failure`` heeded."""
+    if decoding.registry_failure == "wait":
+        return decode
+
+    @wraps(decode)
+    def refusing(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Decoded:
+        try:
+            return decode(*args, **kwargs)
+        except RegistryUnavailable as error:
+            raise Refused("registry.unavailable", str(error)) from error
+
+    return refusing

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from index.pins import pin, unpin_before
-from stream import matcher, rows, spool
+from stream import failpoints, matcher, rows, spool
 from stream.checkpoint import Offsets, batch_end_offsets, query_identity
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
+from stream.worker_pass import Say, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,6 +39,7 @@ class EventBatches:
         progress: IndexProgress,
         metrics: Metrics,
         causality_timeout: float,
+        say: Say,
     ) -> None:
         self._task = task
         self._checkpoint = checkpoint
@@ -46,6 +48,7 @@ class EventBatches:
         self._progress = progress
         self._metrics = metrics
         self._causality_timeout = causality_timeout
+        self._say = say
         self._pin_owner = ""
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
@@ -55,10 +58,11 @@ class EventBatches:
         if self._output.covers(end):
             return
         version = self._pinned_version(batch)
+        failpoints.reach("events.pinned")
         waited = perf_counter_ns()
         spool.clear(Path(self._task.spool.folder))
         task = msgspec.structs.replace(self._task, version=version)
-        answers = frame.mapInArrow(partial(matcher.match_batches, task), rows.SPARK_SCHEMA).toArrow().to_batches()
+        answers = pass_through_workers(frame, partial(matcher.match_batches, task), self._progress, self._say)
         matched = perf_counter_ns()
         self._output.commit(answers, end)
         unpin_before(self._task.index, self._owner(), batch)

@@ -8,23 +8,30 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from index.manifest import latest
+from index.engines import check_builder
+from index.manifest import Manifest, latest
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from stream import clients
 from stream.absorber import AbsorbTask
 from stream.batches import BatchFunction, BatchGate, start_query
+from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
 from stream.decoding import Decoding, Format, read_schema
 from stream.event_query import EventBatches
+from stream.heartbeat import Heartbeat
+from stream.lock import FolderLock
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
+from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
+from stream.registry import RegistryClient
 from stream.reporter import Reporter, lag
 from stream.session import spark_session
 from stream.settings import Settings
+from stream.sources import Source, source_of
 from stream.spool import SpoolPlan
 from stream.subscription_query import SubscriptionBatches
 from stream.topics import ensure_topics
@@ -59,13 +66,16 @@ class Job:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._index = Path(settings.job.index_dir)
+        # The executors of a cluster run in folders of their own, where a relative path would mean another place.
+        self._index = Path(settings.job.index_dir).absolute()
+        self._checkpoint = Path(settings.job.checkpoint_dir).absolute()
         self._stop = threading.Event()
         self._metrics = Metrics()
         self._reporter = Reporter(settings.job.metrics_interval_seconds, settings.job.metrics_file)
         self._gates: list[BatchGate] = []
         self._queries: list[StreamingQuery] = []
-        self._outputs: list[TransactionalOutput] = []
+        self._outputs: dict[str, TransactionalOutput] = {}
+        self._sources: dict[str, Source] = {}
 
     def heed_signals(self) -> None:
         """Let SIGTERM and SIGINT begin a clean stop."""
@@ -74,18 +84,35 @@ class Job:
 
     def run(self) -> None:
         """Start everything, wait, stop everything."""
-        ensure_topics(self._settings)
-        writer = IndexWriter(self._index)
+        name = self._settings.job.name
+        with (
+            FolderLock(self._index, "job.index_dir", name),
+            FolderLock(self._checkpoint, "job.checkpoint_dir", name),
+        ):
+            ensure_topics(self._settings)
+            with clients.TopicEnds(self._settings) as ends:
+                self._run(ends)
+
+    def _run(self, ends: clients.TopicEnds) -> None:
+        topics = self._settings.topics
         manifest = latest(self._index)
+        for query, topic in (("subscriptions", topics.subscriptions), ("events", topics.events)):
+            self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
+            self._sources[query] = source_of(ends, topic)
+        start = self._check_folders(manifest, ends)
+        writer = IndexWriter(self._index, str(self._sources["subscriptions"]))
         progress = IndexProgress(manifest.version, manifest.absorbed)
         self._reporter.say("starting Spark")
         spark = spark_session(self._settings)
         try:
             self.heed_signals()  # PySpark has put its own handler in their place
-            with clients.TopicEnds(self._settings) as ends, Compactor(self._index, self._log_file()) as compactor:
+            with (
+                Compactor(self._index, self._log_file(), self._settings.job.engine) as compactor,
+                Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds),
+            ):
                 self._start_subscriptions(spark, writer, progress, ends)
                 self._load(progress, ends)
-                self._start_events(spark, progress, ends)
+                self._start_events(spark, progress, ends, start)
                 self._ready()
                 while not self._stop.wait(0.1):
                     self._look_after(compactor, ends)
@@ -94,22 +121,40 @@ class Job:
         finally:
             self._shut_down(spark, progress)
 
+    def _check_folders(self, manifest: Manifest, ends: clients.TopicEnds) -> Offsets:
+        """See that index, checkpoint and topics fit together; return where the events begin if their checkpoint is new.
+
+        All of it comes before Spark is started: what does not fit is told at once.
+        """
+        subscriptions, events = self._sources["subscriptions"], self._sources["events"]
+        beginnings, end = ends.beginnings(subscriptions.topic), ends.of(subscriptions.topic)
+        check_index(self._index, manifest, subscriptions, self._index / "progress", beginnings, end)
+        check_builder(self._index, manifest.segments, self._settings.job.engine)
+        bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
+        output = self._outputs["events"]
+        beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
+        checkpoint = self._checkpoint / "events"
+        return check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
+
     def _start_subscriptions(
         self, spark: SparkSession, writer: IndexWriter, progress: IndexProgress, ends: clients.TopicEnds
     ) -> None:
         """The checkpoint lies inside the index directory: an index that is removed is read again from the beginning."""
         topic = self._settings.topics.subscriptions
         checkpoint = self._index / "progress"
-        task = AbsorbTask(str(self._index), topic, self._decoding(self._settings.subscriptions.format, None))
-        output = self._output("subscriptions", topic, ends)
-        batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics)
+        decoding = self._decoding(self._settings.subscriptions.format, None)
+        task = AbsorbTask(str(self._index), topic, decoding, self._settings.job.engine)
+        output = self._outputs["subscriptions"]
+        batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
         limit = self._settings.job.max_subscriptions_per_batch
         self._start(spark, topic, ends, progress.absorbed, limit, checkpoint, batches)
 
-    def _start_events(self, spark: SparkSession, progress: IndexProgress, ends: clients.TopicEnds) -> None:
+    def _start_events(
+        self, spark: SparkSession, progress: IndexProgress, ends: clients.TopicEnds, start: Offsets
+    ) -> None:
         """A new checkpoint goes on where the group's committed offsets are, or begins at the topic's beginning."""
         job, topics = self._settings.job, self._settings.topics
-        checkpoint = Path(job.checkpoint_dir) / "events"
+        checkpoint = self._checkpoint / "events"
         task = MatchTask(
             index=str(self._index),
             version=0,
@@ -119,8 +164,9 @@ class Job:
             emit=job.emit,
             include_event=job.include_event,
             spool=SpoolPlan(str(self._index / "spool" / job.name), job.spool_bytes),
+            engine=job.engine,
         )
-        output = self._output("events", topics.events, ends)
+        output = self._outputs["events"]
         batches = EventBatches(
             task,
             checkpoint,
@@ -129,9 +175,10 @@ class Job:
             progress,
             self._metrics,
             job.causality_timeout_seconds,
+            self._reporter.say,
         )
         self._metrics.begin_at(output.committed)
-        self._start(spark, topics.events, ends, output.committed, job.max_events_per_batch, checkpoint, batches)
+        self._start(spark, topics.events, ends, start, job.max_events_per_batch, checkpoint, batches)
 
     def _start(
         self,
@@ -151,16 +198,13 @@ class Job:
             start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches))
         )
 
-    def _output(self, query: str, source: str, ends: clients.TopicEnds) -> TransactionalOutput:
-        output = TransactionalOutput(
-            self._settings, f"{self._settings.job.name}-{query}", source, ends.partitions(source)
-        )
-        self._outputs.append(output)
-        return output
-
     def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:
+        settings = self._settings
+        if format_ == "avro_registry":
+            RegistryClient(settings.registry)  # what it refuses is told here, not by the workers
         schema = read_schema(None if schema_file is None else Path(schema_file))
-        return Decoding(format_, schema, tuple(sorted(self._settings.registry.items())), self._settings.limits)
+        registry = tuple(sorted(settings.registry.items()))
+        return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
 
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""
@@ -183,6 +227,7 @@ class Job:
         if (code := compactor.keep_running()) is not None:
             self._reporter.say(f"the compaction ended with code {code} and was started again; see {self._log_file()}")
         if self._reporter.due:
+            self._check_topics(ends)
             manifest = latest(self._index)
             progress = self._queries[-1].lastProgress
             self._reporter.report(
@@ -192,6 +237,16 @@ class Job:
                 len(manifest.segments),
                 dict(progress["durationMs"]) if progress else {},
             )
+
+    def _check_topics(self, ends: clients.TopicEnds) -> None:
+        """End the job when a topic was created again, or the subscriptions' has more partitions; notice new events'."""
+        ends.look_again()
+        for query, before in self._sources.items():
+            now = source_of(ends, before.topic)
+            if now.topic_text != before.topic_text or (query == "subscriptions" and now != before):
+                raise TocsinError(
+                    f"the job began with {before}, and now it is {now}; start the job again, it says what to do"
+                )
 
     def _check_queries(self) -> None:
         for gate, query in zip(self._gates, self._queries, strict=True):
@@ -208,7 +263,7 @@ class Job:
             gate.close(STOP_SECONDS)
         for query in self._queries:
             query.stop()
-        for output in self._outputs:
+        for output in self._outputs.values():
             output.close()
         spark.stop()
 

@@ -14,10 +14,10 @@ from typing import Literal
 import msgspec
 import pyarrow as pa
 
-from index.block.engine import BlockEngine
+from index.engines import engine_named
 from index.event_block import EventBlock
 from index.reader import Found, IndexReader, Snapshot
-from schemas.errors import Refused
+from schemas.errors import Refused, TocsinError
 from schemas.json_event import encode_event
 from schemas.notification_codec import encode_event_notification, encode_event_ref, encode_notification, event_ref
 from schemas.records import DeadLetter, Event
@@ -39,6 +39,7 @@ class MatchTask(msgspec.Struct, frozen=True):
     emit: Literal["match", "event"]
     include_event: bool
     spool: spool.SpoolPlan
+    engine: str = "block"
 
 
 def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,24 +55,29 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
     Yields
     ------
     pyarrow.RecordBatch
-        Rows of `stream.rows`: notifications in offset order, dead letters, and one row of counts at the end.
+        Rows of `stream.rows`: notifications in offset order, dead letters, and one row of counts at the end; a row
+        that postpones the micro-batch or ends the job when the registry or the index does not allow an answer.
     """
-    snapshot = index_reader(task.index).at(task.version)
     counts = rows.Counts()
 
     def answers() -> Iterator[pa.RecordBatch]:
+        snapshot = index_reader(task.index, task.engine).at(task.version)
         for batch in batches:
             for start in range(0, batch.num_rows, EVENTS_PER_BLOCK):
                 yield from _match_block(task, snapshot, batch.slice(start, EVENTS_PER_BLOCK), counts)
 
-    yield from spool.bounded(task.spool, answers())
-    yield rows.struct_row(rows.COUNTS, counts)
+    try:
+        yield from spool.bounded(task.spool, answers())
+    except TocsinError as error:
+        yield from rows.instead(error, batches)
+    else:
+        yield rows.struct_row(rows.COUNTS, counts)
 
 
 @cache
-def index_reader(directory: str) -> IndexReader:
+def index_reader(directory: str, engine: str = "block") -> IndexReader:
     """Return this process's reader of an index directory: the one piece of state that outlives a micro-batch."""
-    return IndexReader(directory, [BlockEngine()])
+    return IndexReader(directory, [engine_named(engine)])
 
 
 def _match_block(

@@ -9,6 +9,7 @@ import msgspec
 
 from stream.checkpoint import Offsets
 from stream.rows import Counts
+from stream.wording import counted
 
 
 class Snapshot(msgspec.Struct):
@@ -37,6 +38,7 @@ class Metrics:
         self._now = Snapshot()
         self._version = 0
         self._position: Offsets = {}
+        self._busy = self._began
 
     def begin_at(self, position: Offsets) -> None:
         """Take over the committed offsets of the runs before this one."""
@@ -47,6 +49,7 @@ class Metrics:
         """Count a micro-batch of subscriptions."""
         with self._lock:
             self._now.subscriptions.add(counts)
+            self._busy = time.monotonic()
 
     def matched(
         self, counts: Counts, version: int, end: Offsets, *, wait_ns: int, spark_ns: int, commit_ns: int
@@ -55,6 +58,7 @@ class Metrics:
         with self._lock:
             now = self._now
             now.batches += 1
+            self._busy = time.monotonic()
             now.counts.add(counts)
             now.wait_ns += wait_ns
             now.spark_ns += spark_ns
@@ -66,6 +70,11 @@ class Metrics:
         """Return the committed end offsets of the events topic."""
         with self._lock:
             return dict(self._position)
+
+    def idle_seconds(self) -> float:
+        """Return for how long no micro-batch has ended."""
+        with self._lock:
+            return time.monotonic() - self._busy
 
     def take(self) -> Snapshot:
         """Return what happened since the last call and begin anew."""
@@ -94,7 +103,7 @@ def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int) -> str:
     counts = snapshot.counts
     text = (
         f"{counts.records / seconds:,.0f} events/s, {counts.matches / seconds:,.0f} matches/s, lag {lag:,}, "
-        f"index v{snapshot.version} with {subscriptions:,} subscriptions in {tail} segments"
+        f"index v{snapshot.version} with {counted(subscriptions, 'subscription')} in {counted(tail, 'segment')}"
     )
     if snapshot.batches:
         wait, spark, commit = (
@@ -102,6 +111,6 @@ def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int) -> str:
         )
         text += f", {wait + spark + commit:.0f} ms a batch (wait {wait:.0f}, match {spark:.0f}, commit {commit:.0f})"
     if snapshot.subscriptions.records:
-        text += f", {snapshot.subscriptions.records:,} subscription updates"
+        text += f", {counted(snapshot.subscriptions.records, 'subscription update')}"
     dead = counts.dead_letters + snapshot.subscriptions.dead_letters
-    return text + (f", {dead:,} dead letters" if dead else "")
+    return text + (f", {counted(dead, 'dead letter')}" if dead else "")

@@ -1,6 +1,6 @@
 """The output: one Kafka transaction a micro-batch, with notifications, dead letters and the source's offsets.
 
-The commit protocol, for the micro-batch that ends at the offsets E:
+The part of the commit protocol that is here, for the micro-batch that ends at the offsets E:
 
 1. At start, ``init_transactions`` under the query's transactional id: Kafka fences every earlier producer of that id
    and ends the transaction it left open. Only then the group's committed offsets C are read.
@@ -13,11 +13,12 @@ The commit protocol, for the micro-batch that ends at the offsets E:
 
 A death before 6 leaves an open transaction that the next start's step 1 aborts, and Spark runs the batch again; a death
 between 6 and 7 makes Spark run it again and step 3 skips it. In both cases a ``read_committed`` consumer sees each
-notification once.
+notification once. The package's README has the whole protocol, every failure, and the tests that show them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
-from stream import clients, rows, spool
+from stream import clients, failpoints, rows, spool
 from stream.checkpoint import Offsets
 from stream.settings import Settings
 
@@ -35,6 +36,9 @@ ATTEMPTS = 4
 """How often a transaction that Kafka asked to abort is tried before the job gives up."""
 
 REQUEST_SECONDS = 60.0
+
+FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+"""What a producer meets whose transactional id has gone to another one, or whose transaction Kafka has aborted."""
 
 RECORD_BYTES = 1_000_000
 """The largest record produced: under the broker's default of 1,048,588 bytes, with room for the record's framing."""
@@ -49,18 +53,20 @@ class TransactionalOutput:
     Parameters
     ----------
     settings
-        The brokers, the topics written to, and the transaction's timeout.
-    name
-        Transactional id and consumer group of the query.
+        The brokers, the topics written to, the job's name, and the transaction's timeout.
+    query
+        ``events`` or ``subscriptions``; with the job's name the transactional id and consumer group.
     source
         The topic the query reads, whose offsets are committed.
     partitions
         Its number of partitions.
     """
 
-    def __init__(self, settings: Settings, name: str, source: str, partitions: int) -> None:
-        self.name = name
+    def __init__(self, settings: Settings, query: str, source: str, partitions: int) -> None:
+        self.name = name = f"{settings.job.name}-{query}"
+        self._query = query
         self._source = source
+        self._timeout = settings.job.transaction_timeout_ms / 1000
         self._notifications = settings.topics.notifications
         self._dead_letters = settings.topics.dead_letters
         self._producer = Producer(clients.transactional_producer(settings, name))
@@ -81,15 +87,19 @@ class TransactionalOutput:
             Another job with this name has taken over, or Kafka refused the transaction for good.
         """
         for attempt in range(1, ATTEMPTS + 1):
+            began = time.monotonic()
             try:
                 self._producer.begin_transaction()
                 self._produce(batches)
+                self._reach("produced")
                 self._call(self._send_offsets, end)
+                self._reach("offsets-sent")
                 self._call(lambda: self._producer.commit_transaction(REQUEST_SECONDS))
+                self._reach("committed")
             except KafkaException as exception:
                 error: KafkaError = exception.args[0]
                 if not error.txn_requires_abort() or attempt == ATTEMPTS:
-                    raise self._fatal(error) from exception
+                    raise self._fatal(error, time.monotonic() - began) from exception
                 self._call(lambda: self._producer.abort_transaction(REQUEST_SECONDS))
             else:
                 self.committed.update(end)
@@ -98,6 +108,9 @@ class TransactionalOutput:
     def close(self) -> None:
         """Release the group's consumer; an open transaction is left to the next start, which aborts it."""
         self._group.close()
+
+    def _reach(self, place: str) -> None:
+        failpoints.reach(f"{self._query}.{place}")
 
     def _produce(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in spool.expand(iter(batches)):
@@ -161,10 +174,17 @@ class TransactionalOutput:
                 return
         function(*args)
 
-    def _fatal(self, error: KafkaError) -> TocsinError:
-        if error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
+    def _fatal(self, error: KafkaError, seconds: float) -> TocsinError:
+        """Return the sentence for a transaction that failed for good after so many seconds."""
+        if error.code() not in FENCED:
+            return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()})")
+        if seconds > self._timeout:
             return TocsinError(
-                f"another job named {self.name} has taken over and this one was fenced off; give each job its own name "
-                f"(job.name), or leave the other one running"
+                f"Kafka aborted the last batch of {self.name}: its transaction lasted longer than "
+                f"job.transaction_timeout_ms, {seconds:.0f} s; start the job again, which runs the batch again, and if "
+                f"that happens often raise the setting"
             )
-        return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()})")
+        return TocsinError(
+            f"another job named {self.name} has taken over and this one was fenced off; give each job its own name "
+            f"(job.name), or leave the other one running"
+        )

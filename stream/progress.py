@@ -21,6 +21,7 @@ class IndexProgress:
         self._version = version
         self._absorbed = dict(absorbed)
         self._stopping = False
+        self._pauses = 0
 
     @property
     def version(self) -> int:
@@ -47,6 +48,22 @@ class IndexProgress:
             self._stopping = True
             self._changed.notify_all()
 
+    def pause(self, seconds: float) -> None:
+        """Let that time pass because something outside the job does not answer; who waits for the index waits longer.
+
+        Raises
+        ------
+        Stopping
+            The job is being stopped.
+        """
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            self._pauses += 1
+            while not self._stopping and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            if self._stopping:
+                raise Stopping
+
     def wait_for(self, end: Offsets, seconds: float) -> int:
         """Wait until everything below ``end`` is absorbed and return the version that holds it.
 
@@ -68,6 +85,8 @@ class IndexProgress:
     def reaches(self, end: Offsets, seconds: float) -> bool:
         """Wait until everything below ``end`` is absorbed; return whether that was so within ``seconds``.
 
+        A `pause` meanwhile begins the time anew.
+
         Raises
         ------
         Stopping
@@ -75,7 +94,10 @@ class IndexProgress:
         """
         deadline = time.monotonic() + seconds
         with self._changed:
+            pauses = self._pauses
             while not self._covers(end):
+                if pauses != self._pauses:
+                    pauses, deadline = self._pauses, time.monotonic() + seconds
                 left = deadline - time.monotonic()
                 if self._stopping:
                     raise Stopping

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemas.avro_schemas import RegistryUnavailable
+from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 
 NOTIFICATION = 0
@@ -20,6 +22,10 @@ SEGMENT = 3
 """value: an `AbsorbedPartition` in MessagePack."""
 COUNTS = 4
 """value: a `Counts` in MessagePack."""
+POSTPONED = 5
+"""value: why a task can't answer now; the micro-batch is to be run again later, and its other rows are void."""
+FAILED = 6
+"""value: why a task can't answer at all, a sentence with the cure; the job ends with it."""
 
 SCHEMA = pa.schema([("kind", pa.int8()), ("key", pa.binary()), ("value", pa.binary())])
 SPARK_SCHEMA = "kind byte, key binary, value binary"
@@ -62,6 +68,17 @@ def dead_letter_rows(letters: Sequence[DeadLetter]) -> pa.RecordBatch:
 def struct_row(kind: int, struct: msgspec.Struct) -> pa.RecordBatch:
     """Return one row whose value is the struct in MessagePack."""
     return record_batch(kind, [None], [msgspec.msgpack.encode(struct)])
+
+
+def instead(error: TocsinError, unread: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the row of a task that can't answer: a reason to wait, or to end the job.
+
+    The rest of the input is read first: Spark would end a worker that leaves some of it.
+    """
+    for _ in unread:
+        pass
+    kind = POSTPONED if isinstance(error, RegistryUnavailable) else FAILED
+    yield record_batch(kind, [None], [str(error).encode()])
 
 
 def total_counts(batches: Sequence[pa.RecordBatch]) -> Counts:

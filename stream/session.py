@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TAIL_LINES = 15
+TASK_ATTEMPTS = 4
 
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
@@ -62,7 +64,7 @@ def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
     job = settings.job
     local = job.master.startswith("local")
     return {
-        "spark.master": job.master,
+        "spark.master": _master(job.master),
         "spark.app.name": job.name,
         # The connector, resolved already: spark.jars.packages resolves for 8 s at each start.
         "spark.jars": ",".join(str(jar) for jar in jars),
@@ -91,6 +93,16 @@ def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
         **(_local_settings() if local else {}),
         # Left unset: spark.executor.pyspark.memory limits a worker's address space, in which the mapped index counts.
     }
+
+
+def _master(name: str) -> str:
+    """Return the master, a local one with the attempts of a task that clusters have by default.
+
+    Without them one Python worker that dies, say for lack of memory, ends the job.
+    """
+    if name == "local":
+        return f"local[1,{TASK_ATTEMPTS}]"
+    return f"{name[:-1]},{TASK_ATTEMPTS}]" if re.fullmatch(r"local\[(\d+|\*)\]", name) else name
 
 
 def _local_settings() -> dict[str, str]:

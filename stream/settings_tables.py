@@ -11,6 +11,21 @@ from msgspec import Meta
 from schemas.check import Limits
 
 Format = Literal["json", "avro", "avro_registry"]
+Engine = Literal[
+    "block",
+    "conjunction-scan",
+    "counting",
+    "dewey",
+    "dnf-expansion",
+    "interval",
+    "kindex-cnf",
+    "kindex-dnf",
+    "propagation",
+    "pscan",
+    "scan",
+    "tree-scan",
+]
+"""The names in `index.engines`, which is not imported here: commands that need no engine start faster without."""
 Text = Annotated[str, Meta(min_length=1)]
 TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
 Count = Annotated[int, Meta(ge=1)]
@@ -85,7 +100,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         "tocsin-data/index"
     )
     checkpoint_dir: Annotated[Text, Meta(description="Folder of Spark's checkpoints.")] = "tocsin-data/checkpoint"
-    engine: Annotated[Literal["block"], Meta(description="The matching engine.")] = "block"
+    engine: Annotated[
+        Engine,
+        Meta(
+            description="The matching engine. block takes every subscription; the others are methods from the "
+            "literature, and a subscription that one of them cannot express becomes a dead letter. An index is tied to "
+            "the engine that built it."
+        ),
+    ] = "block"
     top: Annotated[
         Annotated[int, Meta(ge=0)],
         Meta(description="How many of its best matches an event without $top gets; 0 means all."),
@@ -123,6 +145,20 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "their transaction.max.timeout.ms."
         ),
     ] = 60_000
+    heartbeat_seconds: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Meta(
+            description="After how long without a micro-batch the Python workers get a tiny task; Spark closes those "
+            "that were idle for 60 seconds, and the next event would wait for new ones. 0: never."
+        ),
+    ] = 20.0
+    registry_failure: Annotated[
+        Literal["wait", "dead-letter"],
+        Meta(
+            description="What happens to a record whose schema the registry can't be asked for just now. wait: its "
+            "micro-batch is tried again until the registry answers; dead-letter: the record becomes a dead letter."
+        ),
+    ] = "wait"
     spool_bytes: Annotated[
         Annotated[int, Meta(ge=0)],
         Meta(description="Bytes of notifications from which on a task writes them to a file instead of to the driver."),

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from index.writer import IndexWriter
-from stream import absorber, rows
+from stream import absorber, failpoints, rows
 from stream.checkpoint import batch_end_offsets
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
+from stream.worker_pass import Say, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +35,7 @@ class SubscriptionBatches:
         output: TransactionalOutput,
         progress: IndexProgress,
         metrics: Metrics,
+        say: Say,
     ) -> None:
         self._task = task
         self._checkpoint = checkpoint
@@ -41,13 +43,13 @@ class SubscriptionBatches:
         self._output = output
         self._progress = progress
         self._metrics = metrics
+        self._say = say
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Absorb one micro-batch; safe to run again."""
         end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
-        answers = (
-            frame.mapInArrow(partial(absorber.absorb_batches, self._task), rows.SPARK_SCHEMA).toArrow().to_batches()
-        )
+        absorb = partial(absorber.absorb_batches, self._task)
+        answers = pass_through_workers(frame, absorb, self._progress, self._say)
         absorbed = [
             msgspec.msgpack.decode(value, type=absorber.AbsorbedPartition)
             for value in rows.values_of(answers, rows.SEGMENT)
@@ -56,6 +58,7 @@ class SubscriptionBatches:
         segments = [part.segment for part in absorbed if part.segment is not None]
         removed = [id_ for part in absorbed for id_ in part.removed]
         version = self._writer.publish(segments, removed, end)
+        failpoints.reach("subscriptions.published")
         self._progress.published(version, end)
         if not self._output.covers(end):
             self._output.commit(answers, end)

@@ -14,9 +14,12 @@ from functools import cache
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from schemas.check import check_subscription
+from schemas.errors import Refused
 from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
 from schemas.records import Event, Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Number, Value, distinct_values, value_key
+from tests.leaf_strategies import RICH_ATTRIBUTES, rich_leaves, rich_values, weighted_leaves
 
 # a test must not fail because the machine is busy
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -122,7 +125,7 @@ def ranges(draw: st.DrawFn) -> Range:
 
 @cache
 def leaves() -> st.SearchStrategy[Expression]:
-    """All leaves of this version."""
+    """The plain leaves; `rich_leaves` are all of them."""
     return st.one_of(
         memberships(),
         memberships(),
@@ -135,13 +138,8 @@ def leaves() -> st.SearchStrategy[Expression]:
 
 @cache
 def expressions(max_leaves: int = 12) -> st.SearchStrategy[Expression]:
-    """Allowed trees over all leaves and connectives, AND and OR of nothing among them."""
-
-    def grow(children: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-        args = st.lists(children, max_size=4).map(tuple)
-        return st.one_of(st.builds(And, args), st.builds(Or, args), st.builds(Not, children))
-
-    return st.recursive(leaves(), grow, max_leaves=max_leaves)
+    """Allowed trees over the plain leaves and all connectives, AND and OR of nothing among them."""
+    return st.recursive(leaves(), _grow, max_leaves=max_leaves)
 
 
 @st.composite
@@ -168,6 +166,70 @@ def subscriptions(draw: st.DrawFn, min_size: int = 0, max_size: int = 8, max_lea
         draw(st.sets(st.sampled_from(IDS), min_size=min_size, max_size=min(max_size, len(IDS))))
     )
     return [draw(subscription(id_, max_leaves)) for id_ in ids]
+
+
+@cache
+def rich_expressions(max_leaves: int = 12) -> st.SearchStrategy[Expression]:
+    """Allowed trees over every leaf, derived attributes among them, as mode all takes them."""
+    return st.recursive(rich_leaves(), _grow, max_leaves=max_leaves)
+
+
+@cache
+@st.composite
+def rich_events(draw: st.DrawFn, finite: bool = False) -> Event:
+    """Events whose values interest `rich_expressions`, sometimes with weights, a top and a time."""
+    value = rich_values() if finite else st.one_of(*(rich_values(),) * 7, st.sampled_from(NOT_FINITE))
+    size = draw(st.sampled_from((1, 2, 4, 8)))
+    listed = st.lists(value, min_size=size, max_size=size).map(distinct_values)
+    present = draw(st.sampled_from((*(RICH_ATTRIBUTES,) * 4, RICH_ATTRIBUTES[:1], RICH_ATTRIBUTES[1:], ())))
+    held = {name: draw(listed) for name in present}
+    weighted = draw(st.sets(st.sampled_from(sorted(held)))) if held else set()
+    return Event(
+        attributes=held,
+        weights={name: tuple(draw(weights()) for _ in held[name]) for name in sorted(weighted)},
+        top=draw(st.none() | st.integers(1, 5)),
+        time=draw(st.none() | st.sampled_from(TIMES)),
+    )
+
+
+@st.composite
+def rich_subscription(draw: st.DrawFn, id_: str, max_leaves: int = 12) -> Subscription:
+    """One subscription over every leaf, in any mode."""
+    mode = draw(st.sampled_from(("all", "all", "relaxed", "threshold")))
+    priority = draw(st.just(0.0) | weights())
+    if mode == "all":
+        return Subscription(id_, draw(rich_expressions(max_leaves)), priority)
+    flat = draw(_flat_expressions())
+    if mode == "relaxed":
+        return Subscription(id_, flat, priority, "relaxed")
+    threshold = draw(st.sampled_from((1e-9, 0.1, 1 / 3, 0.5, 2 / 3, 0.75, 1.0)))
+    checked = Subscription(id_, flat, priority, "threshold", threshold)
+    try:
+        check_subscription(checked)
+    except Refused:  # all weights are zero
+        return Subscription(id_, Exists("a"), priority, "threshold", threshold)
+    return checked
+
+
+@st.composite
+def rich_subscriptions(
+    draw: st.DrawFn, min_size: int = 0, max_size: int = 8, max_leaves: int = 12
+) -> list[Subscription]:
+    """Subscriptions over every leaf and mode with distinct ids, ascending by code points as engines take them."""
+    ids = sorted(draw(st.sets(st.sampled_from(IDS), min_size=min_size, max_size=min(max_size, len(IDS)))))
+    return [draw(rich_subscription(id_, max_leaves)) for id_ in ids]
+
+
+@cache
+def _flat_expressions() -> st.SearchStrategy[Expression]:
+    """The shapes that the modes relaxed and threshold allow."""
+    args = st.lists(weighted_leaves(), min_size=1, max_size=5).map(tuple)
+    return st.one_of(weighted_leaves(), st.builds(And, args), st.builds(Or, args))
+
+
+def _grow(children: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    args = st.lists(children, max_size=4).map(tuple)
+    return st.one_of(st.builds(And, args), st.builds(Or, args), st.builds(Not, children))
 
 
 @cache

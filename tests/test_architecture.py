@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from typer.core import TyperGroup
 
 from schemas.check import Limits
 from schemas.json_codec import decode_event, decode_subscription
@@ -61,9 +62,12 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
     """Parse a command line as the program does, without running it."""
-    context = GROUP.make_context("tocsin", list(arguments))
-    name, command, rest = GROUP.resolve_command(context, [*context._protected_args, *context.args])
-    return name, command.make_context(name, rest, parent=context).params
+    context, command, names, rest = None, GROUP, ["tocsin"], list(arguments)
+    while isinstance(command, TyperGroup):
+        context = command.make_context(names[-1], rest, parent=context)
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        names.append(name)
+    return names[1], command.make_context(names[-1], rest, parent=context).params
 
 
 def shown_in_pages() -> Iterator[Any]:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from index.block.clauses import ClauseReader, Leaves, Node
-from index.block.layout import EVEN_SUM, SUM, Int32s, Int64s, Sizes
-from index.block.programs import Compiler
+from index.block.clauses import Clause, ClauseReader
+from index.block.ladders import reach
+from index.block.layout import ADD, EVEN_SUM, SHARE, SUM, TREE, Int32s, Int64s, Sizes
+from index.block.leaves import Leaves
+from index.block.nodes import Branch, Node, Test, postorder
+from index.block.postings import lay_out
+from index.block.programs import Compiler, Program
 from index.block.rows import Arrays, Rows, number_rows, starts_of
+from index.block.vocabulary import OneOf, Vocabulary
 from schemas.records import Subscription
 from schemas.values import SCORE_SCALE, score_term
+
+INLINE_TERMS = 4
+"""A list of at most so many terms that few clauses name is written as its terms' rows: those are few and hot."""
+
+SHARED_USES = 4
+"""A list that so many clauses name gets a row that is set before the walk."""
 
 
 def build_parts(subscriptions: Sequence[Subscription]) -> Arrays:
@@ -39,89 +52,114 @@ def _no_garbage_collection() -> Iterator[None]:
 def _build_parts(subscriptions: Sequence[Subscription]) -> Arrays:
     reader = ClauseReader()
     owners = array("i")
-    clauses: list[list[Node]] = []
+    read: list[Clause] = []
     for ordinal, subscription in enumerate(subscriptions):
         for clause in reader.clauses(subscription):
             owners.append(ordinal)
-            clauses.append(clause)
-    rows = number_rows(reader.vocabulary)
-    programs = _Programs(rows, np.array(owners, np.int32), clauses)
-    leaves = _leaves(reader.leaves, rows.term_ordinal)
+            read.append(clause)
+    owner = np.array(owners, np.int32)
+    uses = Uses.of(reader.vocabulary, read)
+    rows = number_rows(reader.vocabulary, uses.inline)
+    eager = {rows.row[p] for p in uses.shared if rows.row[p] >= 0}
+    leaves = reader.leaves
+    compiler = Compiler(rows, eager, leaves.met)
+    clauses = [compiler.compile(clause) for clause in read]
     points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
-    sizes = Sizes(len(subscriptions), programs.match_depth, programs.score_depth)
-    return (
-        rows.arrays
-        | leaves
-        | programs.postings(rows.count)
-        | _wakers(rows, programs)
-        | programs.scores(points, leaves)
-        | {"sizes": np.array(sizes, np.int64)}
+    postings, general = lay_out(rows, compiler, clauses, owner, points, leaves.met)
+    scores = _scores([clauses[number] for number in general], owner[general], points, leaves, rows.term_ordinal)
+    sizes = Sizes(
+        len(subscriptions),
+        max((part.depth for clause in clauses for part in clause.parts), default=0),
+        max((clause.score_depth for clause in clauses), default=0),
     )
+    posted = np.unique(np.fromiter(chain.from_iterable(clause.access for clause in clauses), np.int32))
+    return rows.arrays | postings | scores | _wakers(rows, posted, eager) | {"sizes": np.array(sizes, np.int64)}
 
 
-class _Programs:
-    """The compiled clauses in columns, in the order of their access rows; those with several rows come last."""
+class Uses(NamedTuple):
+    """How lists of values are used: those in ``inline`` need no row, those in ``shared`` one that is always at hand."""
 
-    def __init__(self, rows: Rows, owners: Int32s, clauses: Sequence[Sequence[Node]]) -> None:
-        compiler = Compiler(rows)
-        self._match, self._score = array("i"), array("i")
-        match_lengths, score_lengths = array("i"), array("i")
-        access, scoring = array("i"), bytearray()
-        shared: list[tuple[int, tuple[int, ...]]] = []
-        self.match_depth = self.score_depth = 0
-        for number, clause in enumerate(clauses):
-            program = compiler.compile(clause)
-            self._match.extend(program.match)
-            self._score.extend(program.score)
-            match_lengths.append(len(program.match))
-            score_lengths.append(len(program.score))
-            scoring.append(program.scoring)
-            self.match_depth = max(self.match_depth, program.match_depth)
-            self.score_depth = max(self.score_depth, program.score_depth)
-            if len(program.access) == 1:
-                access.append(program.access[0])
-            else:
-                access.append(rows.count)
-                shared.append((number, program.access))
-        row = np.array(access, np.int32)
-        order = np.argsort(row, kind="stable")
-        place = np.empty(len(order), np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        self.row = row[order]
-        self._order = order
-        self._owners = owners
-        self._scoring = np.frombuffer(bytes(scoring), np.uint8)[order]
-        self._match_lengths = np.array(match_lengths, np.int64)
-        self._score_lengths = np.array(score_lengths, np.int64)
-        self.shared_row = np.array([r for _, access_rows in shared for r in access_rows], np.int32)
-        self.shared_clause = np.repeat(place[[n for n, _ in shared]], [len(a) for _, a in shared]).astype(np.int32)
+    inline: Collection[int]
+    shared: Collection[int]
 
-    def postings(self, rows: int) -> Arrays:
-        """Return the parts of `index.block.layout.PostingArrays`."""
-        start, program = _taken(self._match, self._match_lengths, self._order)
-        by_row = np.argsort(self.shared_row, kind="stable")
-        return {
-            "post_start": np.searchsorted(self.row, np.arange(rows + 1)).astype(np.int32),
-            "shared_start": np.searchsorted(self.shared_row[by_row], np.arange(rows + 1)),
-            "shared_clause": self.shared_clause[by_row],
-            "program_start": start,
-            "program": program,
-            "clause_owner": self._owners[self._order],
-        }
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, clauses: Sequence[Clause]) -> Uses:
+        """Count the uses; below the top of a clause a list needs a row."""
+        top = array("i")
+        nested = array("i")
+        for clause in clauses:
+            for arg in clause.args:
+                if isinstance(arg, Test):
+                    top.append(arg.literal >> 1)
+                else:
+                    nested.extend(_tested(arg))
+            if clause.weighing is not None:
+                for node in clause.weighing.nodes:
+                    nested.extend(_tested(node))
+        size = len(vocabulary.predicates)
+        deep = np.bincount(np.frombuffer(nested, np.int32), minlength=size) if nested else np.zeros(size, np.int64)
+        all_ = deep + (np.bincount(np.frombuffer(top, np.int32), minlength=size) if top else 0)
+        lists = {i: len(p.terms) for i, p in enumerate(vocabulary.predicates) if type(p) is OneOf}
+        return cls(
+            {i for i, n in lists.items() if 0 < n <= INLINE_TERMS and not deep[i] and all_[i] < SHARED_USES},
+            {i for i in lists if all_[i] >= SHARED_USES},
+        )
 
-    def scores(self, owner_points: Int64s, leaves: Arrays) -> Arrays:
-        """Return the rest of the parts of `index.block.layout.ScoreArrays`: all but the leaves."""
-        start, program = _taken(self._score, self._score_lengths, self._order)
-        owner = self._owners[self._order]
-        scoring, points = _points(self._scoring, start, program, leaves)
-        return {
-            "clause_scoring": scoring,
-            "clause_points": points + owner_points[owner],
-            "score_start": start,
-            "score_program": program,
-            "owner_points": owner_points,
-            "owner_several": (np.bincount(owner, minlength=len(owner_points)) > 1).astype(np.uint8),
-        }
+
+def _tested(node: Node) -> Iterator[int]:
+    """Yield the predicates that a tree tests."""
+    if isinstance(node, Test):
+        yield node.literal >> 1
+    elif isinstance(node, Branch):
+        for branch in postorder(node):
+            yield from (test.literal >> 1 for test in branch.args if isinstance(test, Test))
+
+
+def _scores(clauses: Sequence[Program], owner: Int32s, points: Int64s, leaves: Leaves, ordinals: Int32s) -> Arrays:
+    """Return the parts of `index.block.layout.ScoreArrays` for the clauses of general records."""
+    number: dict[int, int] = {}
+    program, lengths = array("i"), array("i")
+    for clause in clauses:
+        score = clause.score
+        if clause.scoring == SUM:
+            score = [number.setdefault(leaf, len(number)) for leaf in score]
+        elif clause.scoring == TREE:
+            score = _renumbered(score, number)
+        elif clause.scoring == SHARE:
+            score = score[:4] + _renumbered(score[4:], number)
+        program.extend(score)
+        lengths.append(len(score))
+    start = starts_of(lengths, len(clauses))
+    columns = leaves.arrays(number, ordinals)
+    words = np.array(program, np.int32)
+    scoring = np.array([clause.scoring for clause in clauses], np.uint8)
+    scoring, own = _points(scoring, start, words, columns)
+    return columns | {
+        "clause_owner": owner,
+        "clause_scoring": scoring,
+        "clause_points": own + points[owner],
+        "score_start": start,
+        "score_program": words,
+        "owner_points": points if points.any() else np.zeros(0, np.int64),
+    }
+
+
+def _renumbered(program: Sequence[int], number: dict[int, int]) -> list[int]:
+    """Return a tree's program with its leaves numbered as they are stored; each literal is followed by one."""
+    words: list[int] = []
+    place = 0
+    while place < len(program):
+        word = program[place]
+        words.append(word)
+        if word >= 0:
+            place += 1
+            leaf = program[place]
+            words.append(number.setdefault(leaf, len(number)) if leaf >= 0 else leaf)
+        elif word == ADD:
+            words += program[place + 1 : place + 3]
+            place += 2
+        place += 1
+    return words
 
 
 def _points(
@@ -152,22 +190,14 @@ def _points(
     return np.where(even, np.uint8(EVEN_SUM), scoring), points
 
 
-def _leaves(leaves: Leaves, ordinals: Int32s) -> Arrays:
-    """Return the leaves in columns, each one's terms ascending by their ordinals."""
-    start = np.array(leaves.starts, np.int64)
-    term = ordinals[np.array(leaves.terms, np.int64)]
-    order = np.lexsort((term, np.repeat(np.arange(len(start) - 1), np.diff(start))))
-    return {"leaf_start": start, "leaf_term": term[order], "leaf_weight": np.array(leaves.weights, np.float64)[order]}
-
-
-def _wakers(rows: Rows, programs: _Programs) -> Arrays:
-    """Return by which terms and ladders the derived rows with postings are found."""
-    posted = np.unique(np.concatenate([programs.row, programs.shared_row]))
-    ins = posted[(posted >= rows.first_in) & (posted < rows.first_range)] - rows.first_in
-    ranges = posted[(posted >= rows.first_range) & (posted < rows.count)] - rows.first_range
+def _wakers(rows: Rows, posted: Int32s, eager: Collection[int]) -> Arrays:
+    """Return by which terms and ladders the derived rows are found that must be set before the walk."""
+    early = np.union1d(posted, np.fromiter(eager, np.int32, len(eager)))
+    ins = early[(early >= rows.first_in) & (early < rows.first_range)] - rows.first_in
+    ranges = early[(early >= rows.first_range) & (early < rows.count)] - rows.first_range
     lengths = np.diff(rows.arrays["in_start"])[ins]
     terms = rows.arrays["in_term"][_places(rows.arrays["in_start"][ins], lengths)]
-    ladders = len(rows.arrays["number_attribute"]) + len(rows.arrays["text_attribute"])
+    ladders = sum(len(rows.arrays[f"{kind}_attribute"]) for kind in ("number", "text", "member"))
     term_start, by_term = _grouped(terms, np.repeat(ins, lengths), len(rows.term_ordinal))
     ladder_start, by_ladder = _grouped(rows.arrays["range_ladder"][ranges], ranges, ladders)
     return {
@@ -175,6 +205,7 @@ def _wakers(rows: Rows, programs: _Programs) -> Arrays:
         "term_in": by_term,
         "ladder_range_start": ladder_start,
         "ladder_range": by_ladder,
+        "ladder_range_reach": reach(rows.arrays["range_high"][by_ladder]),
     }
 
 
@@ -189,10 +220,3 @@ def _places(starts: Int64s, lengths: Int64s) -> Int64s:
     ends = np.cumsum(lengths)
     places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
     return places
-
-
-def _taken(words: array[int], lengths: Int64s, order: Int64s) -> tuple[Int64s, Int32s]:
-    """Return starts and words of the programs in another order."""
-    starts = starts_of(lengths, len(lengths))
-    taken = lengths[order]
-    return starts_of(taken, len(taken)), np.array(words, np.int32)[_places(starts[:-1][order], taken)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from index.block.vocabulary import Inside, OneOf, Predicate, Present, Term, Vocabulary
+from index.block.vocabulary import Fits, Holds, Inside, OneOf, Outside, Predicate, Present, Term, Vocabulary
 from index.event_block import TIME_ATTRIBUTE
 
 PRESENT = 0.9
@@ -17,6 +17,12 @@ PRESENT = 0.9
 
 SMALLEST_RANGE = 0.05
 """Below this a range's share of its ladder says little about the share of events."""
+
+SMALLEST_BAND = 0.01
+"""The same for texts between two bounds, such as those with one beginning: most texts are somewhere else."""
+
+FOUND = 0.05
+"""Few values match a pattern or contain a text."""
 
 
 class Ranges(Protocol):
@@ -42,7 +48,12 @@ class Frequencies:
             return len(predicate.terms) / (self._named[predicate.attribute] + 1)
         if isinstance(predicate, Present):
             return PRESENT
+        if isinstance(predicate, Fits | Holds):
+            return FOUND
+        if isinstance(predicate, Outside):
+            return 1 - 1 / (self._named[predicate.attribute] + 1)
         if isinstance(predicate, Inside) and predicate.attribute != self._time:
-            return max(SMALLEST_RANGE, self._ranges.share(predicate))
+            band = predicate.text and len(predicate.bounds) == 2
+            return max(SMALLEST_BAND if band else SMALLEST_RANGE, self._ranges.share(predicate))
         # Validity holds for nearly all of the events that a subscription lives to see.
         return 1.0

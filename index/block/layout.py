@@ -16,18 +16,25 @@ from index.engine import Parts
 UInt8s = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+UInt16s = npt.NDArray[np.uint16]
 UInt64s = npt.NDArray[np.uint64]
+Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 ALL = 0
 """The row of events that exist; subscriptions without an access set are posted under it."""
 
-# Match programs. A word >= 0 is a literal: row << 2 | NEGATED | LAST. See `index.block.kernels`.
+REACH = 64
+"""Range rows that are passed over at once when none of them reaches a value."""
+
+# Match programs. A word >= 0 is a literal: row << 3 | LAZY | NEGATED | LAST. See `index.block.programs`.
+LAZY = 4
+"""The row is derived when it is first read in a chunk."""
 NEGATED = 2
 LAST = 1
-ROW_SHIFT = 2
-ROW_LIMIT = 2**29
+ROW_SHIFT = 3
+ROW_LIMIT = 2**28
 PUSH = -1
 POP = -2
 POP_LAST = -3
@@ -36,7 +43,22 @@ POP_LAST = -3
 OPEN_AND = -1
 OPEN_OR = -2
 CLOSE = -3
+ADD = -4
 NO_LEAF = -1
+
+# Records: ``record_head`` is kind << KIND_SHIFT | tail << TAIL_SHIFT | words.
+KIND_SHIFT = 14
+TAIL_SHIFT = 9
+TAIL_LIMIT = 31
+WORDS_LIMIT = 511
+UNIT = 0
+"""A conjunction of literals with a row each; as many of them as ``tail`` says score, each with weight 1. No tail."""
+LINEAR = 1
+"""A conjunction of literals with a row each; the tail has the weight codes of p, q and each positive literal."""
+GENERAL = 2
+"""Any match program; the tail is one word, the clause by which it scores."""
+LONG = 3
+"""The same with more words than the head can say: the first word is their number."""
 
 # How a clause scores: `clause_scoring`.
 CONSTANT = 0
@@ -47,6 +69,11 @@ SUM = 2
 """A sum of leaves; the score program lists them."""
 TREE = 3
 """The score program is a tree."""
+SHARE = 4
+"""A tree whose sum must be large enough for a match, and whose score is the share of the largest sum possible."""
+
+NO_MATCH = -(2**63)
+"""Stands for the score of an event that a `SHARE` keeps away."""
 
 
 class Sizes(NamedTuple):
@@ -68,28 +95,43 @@ class RowArrays(NamedTuple):
         int32 [exists rows], ascending.
     in_start, in_term
         int64 [in rows + 1], int32: an ``in`` row's terms, ascending.
+    member_attribute
+        int32 [member ladders], ascending. These ladders come after those of `LadderArrays`: a term's rank is its
+        ordinal + 1, and values that are no term have rank 0.
+    in_ladder
+        int32 [in rows]: the member ladder of the attribute of a long list, -1 for others.
     range_ladder, range_low, range_high
-        int32 [range rows]: a range row holds ranks ``low`` to ``high`` of a ladder.
+        int32 [range rows], ascending by ladder and ``low``: a range row holds ranks ``low`` to ``high`` of a ladder.
+        Those of member ladders come last; they hold all ranks but a list, and have no ``low`` and ``high``.
+    outside_start, outside_rank
+        int64 [range rows of member ladders + 1], int32: the ranks that such a row does not hold, ascending.
     term_in_start, term_in
         int64 [terms + 1], int32: the ``in`` rows with postings that list a term.
     ladder_range_start, ladder_range
-        int64 [ladders + 1], int32: the range rows with postings that are cut from a ladder.
+        int64 [ladders + 1], int32: the range rows with postings that are cut from a ladder, ascending.
+    ladder_range_reach
+        int32: the highest ``range_high`` among each `REACH` entries of ``ladder_range``.
     """
 
     exists_attribute: Int32s
     in_start: Int64s
     in_term: Int32s
+    member_attribute: Int32s
+    in_ladder: Int32s
     range_ladder: Int32s
     range_low: Int32s
     range_high: Int32s
+    outside_start: Int64s
+    outside_rank: Int32s
     term_in_start: Int64s
     term_in: Int32s
     ladder_range_start: Int64s
     ladder_range: Int32s
+    ladder_range_reach: Int32s
 
 
 class LadderArrays(NamedTuple):
-    """The bounds that ranges name, per attribute: number ladders come before text ladders.
+    """The bounds that ranges name, per attribute; number ladders come before text ladders.
 
     Attributes
     ----------
@@ -110,37 +152,83 @@ class LadderArrays(NamedTuple):
     text_data: UInt8s
 
 
-class PostingArrays(NamedTuple):
-    """Which clauses a row wakes, and their match programs.
+class TestArrays(NamedTuple):
+    """Tests of string values, in the order of their rows, which come after those of ``exists``.
 
     Attributes
     ----------
-    post_start
-        int32 [rows + 1]: clauses ``post_start[r]`` to ``post_start[r + 1]`` are true at most where row r is; clauses
-        from ``post_start[rows]`` on have an access set of several rows.
-    shared_start, shared_clause
-        int64 [rows + 1], int32: the clauses of the latter kind that have row r in their access set.
-    program_start, program
-        int64 [clauses + 1], int32: match programs.
-    clause_owner
-        int32 [clauses]: the subscription.
+    pattern_attribute, pattern_offsets, pattern_data
+        int32 [patterns], ascending; regular expressions in UTF-8, ascending within an attribute.
+    needle_attribute, needle_offsets, needle_data, needle_parent
+        int32 [needles], ascending; texts to be contained in UTF-8, ascending and distinct within an attribute; see
+        `index.needles.parents`.
     """
 
-    post_start: Int32s
+    pattern_attribute: Int32s
+    pattern_offsets: Int64s
+    pattern_data: UInt8s
+    needle_attribute: Int32s
+    needle_offsets: Int64s
+    needle_data: UInt8s
+    needle_parent: Int32s
+
+
+class PostingArrays(NamedTuple):
+    """The posting lists: records by tier, access row p and second row q, best bounds first.
+
+    A record is one copy of a clause, posted under p; it holds at most where both p and q do, and its program tests the
+    rest. Records of a clause with many access rows are *shared*: groups of their own, posted under no row.
+
+    Attributes
+    ----------
+    tier_bound
+        float64 [tiers]: the largest bound of a tier's records, falling.
+    group_start
+        int32 [tiers * rows + 1]: row p's groups of tier t are ``group_start[t * rows + p]`` to the next entry.
+    group_second
+        int32 [groups]: q, or `ALL`.
+    group_record, group_word
+        int32 [groups + 1]: a group's first record, and its first word.
+    shared_start, shared_group
+        int64 [rows + 1], int32: the shared groups that have row r in their access set; they follow all others.
+    record_owner
+        int32 [records]: subscription << 1 | whether other records have the same owner.
+    record_bound
+        float32 [records]: no score of the record is higher for a plain event, in units of 1 / SCORE_SCALE.
+    record_head
+        uint16 [records]: see above.
+    words
+        int32: each record's program and tail, in the order of the records.
+    weight_table
+        float64: what weight codes stand for; empty where a code is the bits of a float32.
+    row_attribute
+        int32 [rows of terms and ``in`` + 1]: the attribute of a row that can score, or -1.
+    """
+
+    tier_bound: Float64s
+    group_start: Int32s
+    group_second: Int32s
+    group_record: Int32s
+    group_word: Int32s
     shared_start: Int64s
-    shared_clause: Int32s
-    program_start: Int64s
-    program: Int32s
-    clause_owner: Int32s
+    shared_group: Int32s
+    record_owner: Int32s
+    record_bound: Float32s
+    record_head: UInt16s
+    words: Int32s
+    weight_table: Float64s
+    row_attribute: Int32s
 
 
 class ScoreArrays(NamedTuple):
-    """How clauses score.
+    """How the clauses of general records score.
 
     Attributes
     ----------
+    clause_owner
+        int32 [clauses]: the subscription.
     clause_scoring
-        uint8 [clauses], one of `CONSTANT`, `EVEN_SUM`, `SUM`, `TREE`.
+        uint8 [clauses], one of `CONSTANT`, `EVEN_SUM`, `SUM`, `TREE`, `SHARE`.
     clause_points
         int64 [clauses], see there; includes the priority.
     score_start, score_program
@@ -148,11 +236,10 @@ class ScoreArrays(NamedTuple):
     leaf_start, leaf_term, leaf_weight
         int64 [leaves + 1], int32, float64: a leaf's terms, ascending, and their weights.
     owner_points
-        int64 [subscriptions], the priority.
-    owner_several
-        uint8 [subscriptions], 1 where several clauses have this owner.
+        int64 [subscriptions], the priority; empty where all are 0.
     """
 
+    clause_owner: Int32s
     clause_scoring: UInt8s
     clause_points: Int64s
     score_start: Int64s
@@ -161,10 +248,9 @@ class ScoreArrays(NamedTuple):
     leaf_term: Int32s
     leaf_weight: Float64s
     owner_points: Int64s
-    owner_several: UInt8s
 
 
-Group = TypeVar("Group", RowArrays, LadderArrays, PostingArrays, ScoreArrays)
+Group = TypeVar("Group", RowArrays, LadderArrays, TestArrays, PostingArrays, ScoreArrays)
 
 
 def group(kind: type[Group], parts: Parts) -> Group:

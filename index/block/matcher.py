@@ -1,4 +1,4 @@
-"""Matches a block against one segment: chunk by chunk, mark the rows, walk the postings, score and rank the hits."""
+"""Matches a block against one segment: chunk by chunk, mark the rows, test the records, rank the matches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block import kernels, masks, ranking, scoring
-from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
+from index.block import masks, scoring, top, walk
+from index.block.layout import NO_MATCH, PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
-from index.block.ranking import Heaps, distinct, ordered
+from index.block.ordering import arranged
+from index.block.ranking import RANK_LIMIT, Best
+from index.block.records import spread
 from index.block.translate import Translator, View
-from index.block.workspace import Workspace
+from index.block.workspace import Memory, Workspace
 from index.engine import Matches, Parts
 from index.event_block import EventBlock
 
@@ -43,6 +45,14 @@ def _fitting(events: int) -> Words:
     return next((words for words in _WORDS if 64 * words >= events), _WORDS[-1])
 
 
+class Marked(NamedTuple):
+    """A chunk whose rows are set: the chunk, how many rows were touched, and the memory for its W."""
+
+    chunk: Chunk
+    touched: int
+    memory: Memory
+
+
 class BlockMatcher:
     """A segment's arrays and the memory to match with.
 
@@ -61,7 +71,7 @@ class BlockMatcher:
         self._postings = group(PostingArrays, parts)
         self._scores = group(ScoreArrays, parts)
         self._translator = Translator(parts)
-        self._memory = Workspace(self._sizes, self._rows, self._postings)
+        self._memory = Workspace(self._sizes, self._rows, self._postings, len(parts["attribute_tags"]))
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
 
@@ -73,91 +83,173 @@ class BlockMatcher:
     def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
         """Match every event of the block; see `index.engine.Matcher.match`."""
         self._bury(dead)
-        cut = spans(block.size, self._words)
-        view = self._translator.view(block, cut[0].stop if cut else 1)
-        return Matches.joined([self._match(view, span, block) for span in cut])
+        few = (block.top > 0) & (block.top <= RANK_LIMIT)
+        if few.all() or not few.any():
+            return self._match(block, bool(few.all()))
+        # events that want the best are matched apart from those that want all
+        found = []
+        for rows in (np.flatnonzero(few), np.flatnonzero(~few)):
+            part = self._match(block.take(rows), bool(few[rows[0]]))
+            found.append(part._replace(event=rows[part.event].astype(np.int32)))
+        both = Matches.joined(found)
+        return both.take(np.argsort(both.event, kind="stable"))
 
     def candidates(self, block: EventBlock) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the (event, ordinal) pairs that the access sets let through, before any program runs.
+        """Return the (event, ordinal) pairs that the access sets let through, before any program runs, each once.
 
-        They are a superset of the matches; a pair appears once for each of its clauses.
+        They are a superset of the matches.
         """
-        self._bury(None)
-        unverified = self._postings._replace(program_start=np.zeros_like(self._postings.program_start))
-        unverified.program_start.flags.writeable = False
+        pairs = []
+        for span, view in self._views(block):
+            marked = self._mark(view, span, block)
+            for tier in range(len(self._postings.tier_bound)):
+                for at in range(self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))):
+                    group_ = marked.memory.live_group[at]
+                    records = slice(*self._postings.group_record[group_ : group_ + 2])
+                    owners = np.unique(self._postings.record_owner[records] >> 1)
+                    pairs.append(np.stack(np.meshgrid(self._reached(marked, at, span), owners), -1).reshape(-1, 2))
+            self._memory.end(marked.chunk, marked.touched)
+        found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
+        return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
+
+    def _reached(self, marked: Marked, at: int, span: Span) -> npt.NDArray[np.int64]:
+        """Return the events that reach a listed group."""
+        memory, held = marked.memory, marked.chunk.masks
+        bits = held[memory.live_row[at]] & held[self._postings.group_second[memory.live_group[at]]]
+        return span.first + np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+
+    def _views(self, block: EventBlock) -> Iterator[tuple[Span, View]]:
         cut = spans(block.size, self._words)
         view = self._translator.view(block, cut[0].stop if cut else 1)
-        hits = self._memory.hits
-        found = [
-            (hits.event[:n].copy(), self._postings.clause_owner[hits.clause[:n]])
-            for span in cut
-            for _, n in self._hits(view, span, block, unverified)
-        ]
-        none = np.zeros(0, np.int32)
-        return np.concatenate([none, *(e for e, _ in found)]), np.concatenate([none, *(o for _, o in found)])
+        for span in cut:
+            yield span, view
 
-    def _match(self, view: View, span: Span, block: EventBlock) -> Matches:
-        """Match one span; hits of events that want few go to heaps, the others are gathered."""
-        memory, owners, several = self._memory, self._postings.clause_owner, self._scores.owner_several
-        hits, kept = memory.hits, memory.kept
-        heaps = Heaps.of(block.top[span.first : span.stop], self.count)
-        gathered = []
-        for chunk, n in self._hits(view, span, block, self._postings):
-            scoring.score(
-                span.first,
-                chunk,
-                self._rows,
-                owners,
-                self._scores,
-                view.entries,
-                memory.frames,
-                hits.event,
-                hits.clause,
-                n,
-                hits.points,
-            )
-            written = ranking.keep(span.first, hits.event, hits.clause, hits.points, n, owners, several, heaps, *kept)
-            gathered.append(kept.take(np.arange(written)))
-        found = distinct(Matches.joined(gathered), several)
-        return ordered(Matches.joined([found, heaps.held(span.first)]), block.top)
+    def _match(self, block: EventBlock, few: bool) -> Matches:
+        find = self._best if few else self._all
+        found = Matches.joined([find(view, span, block) for span, view in self._views(block)])
+        limits = block.top[found.event]
+        if few or not (limits > 0).any():
+            return found
+        rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
+        return found.take((limits == 0) | (rank < limits))
 
-    def _hits(self, view: View, span: Span, block: EventBlock, postings: PostingArrays) -> Iterator[tuple[Chunk, int]]:
-        """Yield, buffer by buffer, how many hits stand in ``self._memory.hits``."""
-        memory, hits = self._memory, self._memory.hits
-        chunk = memory.begin(view.ranked, span, self._translator.ladders)
+    def _mark(self, view: View, span: Span, block: EventBlock) -> Marked:
+        """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights."""
+        memory = self._memory.memory(span.words)
+        chunk = self._memory.begin(view.ranked, span, self._translator.ladders)
         direct = masks.scatter(
             span.first,
             span.stop,
-            block.offsets,
-            block.term,
-            view.term_row,
-            view.exists_row,
+            view.marks,
             chunk.masks,
             chunk.stamp,
             chunk.epoch,
-            memory.touched,
+            self._memory.touched,
         )
-        awake = masks.wake_ins(memory.touched, direct, chunk, self._rows)
-        awake = masks.wake_ranges(memory.touched, awake, chunk, self._rows)
-        items = kernels.plan(memory.touched, awake, postings, memory.visited, chunk.epoch, memory.work)
-        cursor = np.array([0, memory.work.start[0] if items else 0])
-        while cursor[0] < items:
-            n = kernels.walk(
+        touched = masks.wake_ins(self._memory.touched, direct, chunk, self._rows)
+        touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
+        memory.filters[:] = 0
+        spread(memory.filters, chunk.masks, self._memory.touched, touched)
+        if not view.entries.plain[span.first : span.stop].all():
+            scoring.weigh(span.first, span.stop - span.first, view.entries, self._postings.row_attribute, memory.weight)
+        return Marked(chunk, touched, memory)
+
+    def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64]) -> int:
+        """List the groups of a tier that alive events reach."""
+        chunk, memory, postings = marked.chunk, marked.memory, self._postings
+        groups = walk.pick(
+            (0,) * span.words,
+            self._memory.touched,
+            marked.touched,
+            tier,
+            alive,
+            chunk.masks,
+            postings,
+            memory.start,
+            memory.live_group,
+            memory.live_row,
+        )
+        if tier > 0:
+            return int(groups)
+        return int(
+            walk.pick_shared(
+                self._memory.touched,
+                marked.touched,
+                postings,
+                self._memory.visited,
+                chunk.epoch,
+                memory.live_group,
+                memory.live_row,
+                groups,
+            )
+        )
+
+    def _all(self, view: View, span: Span, block: EventBlock) -> Matches:
+        """Return all matches of a span."""
+        marked = self._mark(view, span, block)
+        everyone = np.full(span.words, ~np.uint64(0))
+        out = self._memory.found
+        found = []
+        for tier in range(len(self._postings.tier_bound)):
+            groups = self._pick(marked, span, tier, everyone)
+            cursor = np.array([0, -1, 0])
+            while cursor[0] < groups:
+                n, late = walk.walk(
+                    (0,) * span.words,
+                    span.first,
+                    marked.chunk,
+                    self._rows,
+                    self._postings,
+                    self._scores.owner_points,
+                    view.entries.plain,
+                    marked.memory,
+                    groups,
+                    cursor,
+                    out,
+                )
+                if late:
+                    walk.settle(
+                        span.first,
+                        late,
+                        marked.chunk,
+                        self._rows,
+                        self._postings,
+                        self._scores,
+                        view.entries,
+                        marked.memory,
+                        out,
+                    )
+                part = Matches(out.event[:n], out.owner[:n], out.points[:n])
+                found.append(part.take(part.score != NO_MATCH if late else np.arange(n)))
+        self._memory.end(marked.chunk, marked.touched)
+        return arranged(span.first, span.stop - span.first, self.count, found)
+
+    def _best(self, view: View, span: Span, block: EventBlock) -> Matches:
+        """Return the best matches of a span, as many as each event wants."""
+        marked = self._mark(view, span, block)
+        events = span.stop - span.first
+        best = Best.of(block.top[span.first : span.stop], self.count)
+        scoring.limits(span.first, events, view.entries, self._postings.row_attribute, best.scale, best.slack)
+        alive = np.zeros(span.words, np.uint64)
+        for tier, bound in enumerate(self._postings.tier_bound.tolist()):
+            if not top.alive(best.need, bound, alive):
+                break
+            groups = self._pick(marked, span, tier, alive)
+            top.rank(
                 (0,) * span.words,
                 span.first,
-                chunk,
+                marked.chunk,
                 self._rows,
-                postings,
-                memory.work,
-                items,
-                cursor,
-                memory.scratch(span.words),
-                memory.is_dead,
-                hits.event,
-                hits.clause,
+                self._postings,
+                self._scores,
+                view.entries,
+                marked.memory,
+                groups,
+                alive,
+                best,
             )
-            yield chunk, n
-        memory.end(chunk, direct)
+        self._memory.end(marked.chunk, marked.touched)
+        return arranged(span.first, events, self.count, [best.held(span.first)])
 
     def _bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
         """Mark the dead; a reader gives one array for as long as its version lasts, so this is seldom work."""

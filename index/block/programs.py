@@ -1,7 +1,7 @@
-"""Compiles a clause: its access set, its match program and its score program.
+"""Compiles a clause: the rows it is posted under, its match program and how it scores.
 
-A match program narrows a mask m, which starts as the access row's mask (or all events when the access set has several
-rows), and stops when m is empty:
+A match program narrows a mask m, which starts as the AND of the rows that the record is posted under, and stops when m
+is empty:
 
 =====================  ===================================================================================
 literal word           ``acc |= row`` (or its complement); with LAST: ``m &= acc``, ``acc = 0``
@@ -14,23 +14,28 @@ inside an OR is a frame whose m starts with the events still undecided; when tha
 skipped. What costs least and fails most often stands first.
 
 A score program evaluates (truth, score) over the same tree for one event: OPEN_AND, OPEN_OR and CLOSE bracket the
-connectives, and a literal is followed by its leaf. Below the root only what can add to the score is written.
+connectives, a literal is followed by its leaf, and ADD by the two halves of what it adds. Below the root only what can
+add to the score is written. In mode threshold the least sum that matches and the largest possible stand before it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from index.block.clauses import Branch, Node, Test, postorder
+import numpy as np
+
+from index.block.clauses import Clause
 from index.block.layout import (
+    ADD,
     ALL,
     CLOSE,
     CONSTANT,
     LAST,
+    LAZY,
     NEGATED,
     NO_LEAF,
     OPEN_AND,
@@ -39,14 +44,22 @@ from index.block.layout import (
     POP_LAST,
     PUSH,
     ROW_SHIFT,
+    SHARE,
     SUM,
     TREE,
 )
+from index.block.leaves import Leaf
+from index.block.nodes import Branch, Constant, Node, Test, postorder
 from index.block.rows import Rows
 from index.block.vocabulary import Literal
+from index.block.weighing import Weighing
+from schemas.values import SCORE_SCALE
 
-INLINE_TERMS = 4
-"""An ``in`` of so few terms is written as its terms' rows: those are few and hot, its own row would seldom be."""
+COPIES = 6
+"""A clause with so many access rows has a record under each of them; one with more has one that all of them wake."""
+
+NO_SCORE = -2
+"""The leaf of a part that is no literal, or a negated one."""
 
 
 class Compiled(NamedTuple):
@@ -65,7 +78,9 @@ class Compiled(NamedTuple):
     depth
         Frames that the code needs.
     exact
-        Whether it is true just where its one access row is, so that the clause posted there need not test it.
+        Whether it is true just where one of its access rows is, so that a clause posted there need not test it.
+    row
+        The row that it is, when it is a positive literal with a row set before the walk; else -1.
     """
 
     probability: float
@@ -74,6 +89,7 @@ class Compiled(NamedTuple):
     code: list[int]
     depth: int
     exact: bool = False
+    row: int = -1
 
 
 class Program(NamedTuple):
@@ -82,54 +98,89 @@ class Program(NamedTuple):
     Attributes
     ----------
     access
-        Rows to post it under; never empty.
-    match
-        Match program; what a single access row implies is left out.
-    match_depth
-        Frames that it needs.
-    scoring
-        CONSTANT, SUM or TREE.
-    score
-        Leaves or score program.
-    score_depth
-        Frames that the score program needs.
+        Its rows; `ALL` alone when it has no access set. More than `COPIES` are not implied by the clause's place.
+    parts
+        The conjuncts in the order in which they are to be tested; those that the access rows imply are left out.
+    leaves
+        For a conjunction of literals with a row each: the leaf, or NO_LEAF, of the access row's and of each positive
+        part's literal, NO_SCORE for the others. None for other clauses.
+    scoring, score, score_depth
+        For those: CONSTANT, SUM or TREE; leaves or score program; frames that it needs.
+    bound
+        The sum of its leaves' bounds, the best branch of an OR counted.
     """
 
     access: tuple[int, ...]
-    match: list[int]
-    match_depth: int
+    parts: list[Compiled]
+    leaves: list[int] | None
     scoring: int
     score: list[int]
     score_depth: int
+    bound: int
 
 
 _PROBABILITY = attrgetter("probability")
-_COST = attrgetter("cost")
 
 
 class Compiler:
-    """Compiles clauses over numbered rows; literals are compiled once."""
+    """Compiles clauses over numbered rows; literals are compiled once.
 
-    def __init__(self, rows: Rows) -> None:
+    Parameters
+    ----------
+    rows
+        The rows.
+    eager
+        The derived rows that are set before the walk.
+    leaves
+        The leaves by which literals score.
+    """
+
+    def __init__(self, rows: Rows, eager: Collection[int], leaves: Sequence[Leaf]) -> None:
         self._rows = rows
+        self._eager = eager
+        self._leaves = leaves
         self._conjuncts: dict[Literal, Compiled] = {}
         self._disjuncts: dict[Literal, Compiled] = {}
 
-    def compile(self, args: Sequence[Node]) -> Program:
-        """Compile the clause that is the AND of ``args``."""
-        parts = [self._conjunct(arg) if isinstance(arg, Test) else self._branch(arg) for arg in args]
-        parts.sort(key=_PROBABILITY)
-        scoring, score, score_depth = self._score(args)
-        chosen = min(parts, key=_COST, default=None)
+    def compile(self, clause: Clause) -> Program:
+        """Compile a clause."""
+        args = clause.args
+        pairs = [
+            (self.conjunct(arg), arg.leaf if not arg.literal & 1 else NO_SCORE)
+            if isinstance(arg, Test)
+            else (self._branch(arg), NO_SCORE)
+            for arg in args
+            if not isinstance(arg, Constant)
+        ]
+        pairs.sort(key=lambda pair: pair[0].probability)
+        chosen = min(pairs, key=lambda pair: pair[0].cost, default=None)
         access: tuple[int, ...] = (ALL,)
-        if chosen is not None and chosen.cost < math.inf:
-            access = chosen.access
-            if chosen.exact:
-                parts.remove(chosen)
-        match = list(chain.from_iterable(part.code for part in parts))
-        return Program(access, match, max((part.depth for part in parts), default=0), scoring, score, score_depth)
+        access_leaf = NO_LEAF
+        if chosen is not None and chosen[0].cost < math.inf:
+            access = chosen[0].access
+            if chosen[0].exact and len(access) <= COPIES:
+                pairs.remove(chosen)
+                access_leaf = chosen[1]
+        parts = [part for part, _ in pairs]
+        if clause.weighing is not None:
+            return Program(access, parts, None, *self._weighed(clause.weighing))
+        bound = sum(self._bound(arg) for arg in args)
+        if len(access) == 1 and all(len(part.code) == 1 for part in parts) and self._even(args):
+            leaves = [access_leaf, *(leaf for _, leaf in pairs)]
+            return Program(access, parts, leaves, CONSTANT, [], 0, bound)
+        return Program(access, parts, None, *self._score(args), bound)
 
-    def _conjunct(self, test: Test) -> Compiled:
+    def _even(self, args: Sequence[Node]) -> bool:
+        """Return whether all are literals with a row and one weight each."""
+        for arg in args:
+            if not isinstance(arg, Test) or self._rows.row[arg.literal >> 1] < 0:
+                return False
+            if arg.leaf >= 0 and self._leaves[arg.leaf].weight is None:
+                return False
+        return True
+
+    def conjunct(self, test: Test) -> Compiled:
+        """Return the code of a literal that is an argument of a clause."""
         found = self._conjuncts.get(test.literal)
         if found is None:
             found = self._conjuncts[test.literal] = self._literal(test.literal, inside_or=False)
@@ -143,25 +194,46 @@ class Compiler:
 
     def _literal(self, literal: Literal, inside_or: bool) -> Compiled:
         predicate, negated = literal >> 1, literal & 1
-        row, terms, frequency = self._rows.row[predicate], self._rows.terms[predicate], self._rows.frequency[predicate]
-        inline = 0 < len(terms) <= INLINE_TERMS and not (inside_or and negated)
-        flags = NEGATED if negated else 0
-        code = [term << ROW_SHIFT | flags for term in terms] if inline else [row << ROW_SHIFT | flags]
+        row, frequency = self._rows.row[predicate], self._rows.frequency[predicate]
+        held = [row] if row >= 0 else list(self._rows.terms[predicate])
+        code = [self._word(r) | (NEGATED if negated else 0) for r in held]
         if not inside_or:
             # NOT (a OR b) is NOT a AND NOT b, so every word of it is a conjunct of its own.
             code = [word | LAST for word in code] if negated else [*code[:-1], code[-1] | LAST]
         if negated:
             return Compiled(1 - frequency, math.inf, (), code, 0)
-        return Compiled(frequency, frequency, (row,), code, 0, exact=True)
+        single = row if row >= 0 and not code[0] & LAZY else -1
+        return Compiled(frequency, frequency, tuple(held), code, 0, exact=True, row=single)
+
+    def exclusion(self, row: int) -> int:
+        """Return the word of a conjunct that is false where the row holds."""
+        return self._word(row) | NEGATED | LAST
+
+    def _word(self, row: int) -> int:
+        return row << ROW_SHIFT | (LAZY if row >= self._rows.first_in and row not in self._eager else 0)
 
     def _branch(self, root: Branch) -> Compiled:
         """Compile a subtree from below, each branch from the compiled branches under it."""
         done: dict[int, Compiled] = {}
         for branch in postorder(root):
-            literal = self._conjunct if branch.conjunction else self._disjunct
+            literal = self.conjunct if branch.conjunction else self._disjunct
             parts = [literal(arg) if isinstance(arg, Test) else done.pop(id(arg)) for arg in branch.args]
             done[id(branch)] = _and(parts) if branch.conjunction else _or(parts)
         return done[id(root)]
+
+    def _bound(self, root: Node) -> int:
+        if not isinstance(root, Branch):
+            return self._leaf_bound(root)
+        done: dict[int, int] = {}
+        for branch in postorder(root) if root.scores else ():
+            bounds = [done.pop(id(arg)) if isinstance(arg, Branch) else self._leaf_bound(arg) for arg in branch.args]
+            done[id(branch)] = sum(bounds) if branch.conjunction else max(bounds)
+        return done.get(id(root), 0)
+
+    def _leaf_bound(self, node: Test | Constant) -> int:
+        if isinstance(node, Constant):
+            return max(0, node.points)
+        return self._leaves[node.leaf].bound if node.leaf >= 0 else 0
 
     def _score(self, args: Sequence[Node]) -> tuple[int, list[int], int]:
         """Return scoring, score program and depth; the root is true, so only its arguments that score are written."""
@@ -169,7 +241,9 @@ class Compiler:
         branches = [arg for arg in args if isinstance(arg, Branch) and arg.scores]
         if not branches:
             return (SUM if leaves else CONSTANT), [leaf.leaf for leaf in leaves], 0
-        code = list(chain.from_iterable(self._scored_literal(leaf) for leaf in leaves))
+        code: list[int] = []
+        for leaf in leaves:  # a literal of the clause itself may have no row, and is true in any case
+            code += (ALL << 1, leaf.leaf)
         depth = 0
         for branch in branches:
             inner, frames = self._scored_branch(branch)
@@ -177,8 +251,13 @@ class Compiler:
             depth = max(depth, frames)
         return TREE, code, depth
 
-    def _scored_literal(self, test: Test) -> tuple[int, int]:
-        return self._rows.row[test.literal >> 1] << 1 | test.literal & 1, test.leaf
+    def _weighed(self, weighing: Weighing) -> tuple[int, list[int], int, int]:
+        """Return scoring, score program, depth and bound of a clause in mode relaxed or threshold."""
+        code, depth = self._scored_branch(Branch(True, weighing.nodes, True))
+        code = code[1:-1]  # the clause itself is the AND around
+        if not weighing.possible:
+            return TREE, code, depth, sum(self._bound(node) for node in weighing.nodes)
+        return SHARE, [*halves(weighing.needed), *halves(weighing.possible), *code], depth, SCORE_SCALE
 
     def _scored_branch(self, root: Branch) -> tuple[list[int], int]:
         done: dict[int, tuple[list[int], int]] = {}
@@ -187,7 +266,9 @@ class Compiler:
             depth = 0
             for arg in branch.args:
                 if isinstance(arg, Test):
-                    code += self._scored_literal(arg)
+                    code += (self._rows.row[arg.literal >> 1] << 1 | arg.literal & 1, arg.leaf)
+                elif isinstance(arg, Constant):
+                    code += (ADD, *halves(arg.points))
                 else:
                     inner, frames = done.pop(id(arg))
                     code += inner
@@ -196,11 +277,17 @@ class Compiler:
         return done[id(root)]
 
 
+def halves(number: int) -> tuple[int, int]:
+    """Return a 64-bit integer as two words, the lower one first."""
+    low, high = np.array([number], np.int64).view(np.int32).tolist()
+    return low, high
+
+
 def _and(parts: list[Compiled]) -> Compiled:
     """Return the frame of an AND inside an OR; the cheapest argument wakes it."""
     parts.sort(key=_PROBABILITY)
     code = list(chain.from_iterable(part.code for part in parts))
-    cheapest = min(parts, key=_COST)
+    cheapest = min(parts, key=attrgetter("cost"))
     return Compiled(
         math.prod(part.probability for part in parts),
         cheapest.cost,
@@ -220,4 +307,5 @@ def _or(parts: list[Compiled]) -> Compiled:
     if ALL in access:
         access, cost = (ALL,), max(cost, 1.0)
     probability = 1 - math.prod(1 - part.probability for part in parts)
-    return Compiled(probability, cost, access, code, max(part.depth for part in parts))
+    exact = cost < math.inf and all(part.exact for part in parts)
+    return Compiled(probability, cost, access, code, max(part.depth for part in parts), exact)

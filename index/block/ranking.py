@@ -1,161 +1,238 @@
-"""Keeps the best matches of each event, and puts matches in the order of `index.engine.Matches`."""
+"""Keeps the best matches of each event, and says what a match must score to be among them.
+
+An event that wants up to `HEAP_MOST` matches has a heap whose root is the worst of them. One that wants more has a
+buffer half as large again: it is filled, then cut to the best, which costs less than to keep it ordered. In both,
+``need`` is the score below which nothing can come in any more: minus infinity until as many *distinct* subscriptions
+are held as are wanted, and it never falls. A match that scores just that may still come in, by its place in the order.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from index.block.layout import Int32s, Int64s, UInt8s
+from index.block.kernel import kernel
+from index.block.layout import Float64s, Int32s, Int64s
 from index.engine import Matches
 
-HEAP_LIMIT = 1024
+RANK_LIMIT = 1024
 """Events that want more matches than this get all, cut to their number when they have been ordered."""
 
+HEAP_MOST = 32
 
-class Heaps(NamedTuple):
-    """A bounded heap for each event of a chunk, its root the worst match held.
+_EXACT = 2.0**52
+"""Scores beyond this, in units, have no exact double; they do not raise ``need``."""
+
+
+class Best(NamedTuple):
+    """What the events of a chunk hold.
 
     Attributes
     ----------
     start
-        int64 [events + 1]: heap e has room from ``start[e]`` to ``start[e + 1]``; none for an event that gets all.
-    size
+        int64 [events + 1]: event e has room from ``start[e]`` to ``start[e + 1]``.
+    wanted, size
         int32 [events].
     owner, points
-        int32, int64: what is held.
+        int32, int64: what is held; owner words are those of records, subscription << 1 | several.
+    table
+        int32: slots in which an event's doubles are found.
+    need
+        float64 [events], in units for a plain event: what a record's bound must reach.
+    scale, slack
+        float64 [events]: a record gets at most bound * scale + slack; 1 and 0 for events with one value an attribute
+        and no weight over 1.
     """
 
     start: Int64s
+    wanted: Int32s
     size: Int32s
     owner: Int32s
     points: Int64s
+    table: Int32s
+    need: Float64s
+    scale: Float64s
+    slack: Float64s
 
     @classmethod
-    def of(cls, top: Int32s, most: int) -> Heaps:
-        """Return empty heaps for events that want ``top`` of at most ``most`` matches."""
+    def of(cls, top: Int32s, most: int) -> Best:
+        """Return empty room for events that want ``top`` of at most ``most`` matches; scale and slack are to be set."""
+        wanted = np.minimum(top, most).astype(np.int32)
+        room = np.where(wanted <= HEAP_MOST, wanted, wanted + wanted // 2 + 8)
         start = np.zeros(len(top) + 1, np.int64)
-        np.cumsum(np.where(top <= HEAP_LIMIT, np.minimum(top, most), 0), out=start[1:])
-        return cls(start, np.zeros(len(top), np.int32), np.empty(start[-1], np.int32), np.empty(start[-1], np.int64))
+        np.cumsum(room, out=start[1:])
+        size = np.zeros(len(top), np.int32)
+        doubles = np.full(len(top), -np.inf), np.empty(len(top)), np.empty(len(top))
+        table = np.empty(4 * int(room.max(initial=1)), np.int32)
+        return cls(start, wanted, size, np.empty(start[-1], np.int32), np.empty(start[-1], np.int64), table, *doubles)
 
     def held(self, base: int) -> Matches:
-        """Return what is held, event by event, unordered; ``base`` is the first event's row."""
+        """Return what is held, event by event, unordered, as owner words; ``base`` is the first event's row."""
+        cut_all(self)
         place = np.arange(len(self.owner)) - np.repeat(self.start[:-1], np.diff(self.start))
         filled = place < np.repeat(self.size, np.diff(self.start))
         event = np.repeat(np.arange(base, base + len(self.size), dtype=np.int32), self.size)
         return Matches(event, self.owner[filled], self.points[filled])
 
 
-@njit(cache=True, nogil=True)
-def keep(base, hit_event, hit_clause, points, n, owners, several, heaps, event_out, owner_out, points_out):  # type: ignore[no-untyped-def]
-    """Offer hits to their events' heaps; write those of events without one to the outputs and return their number."""
-    written = 0
-    for i in range(n):
-        event, owner = hit_event[i] - base, owners[hit_clause[i]]
-        if heaps.start[event] < heaps.start[event + 1]:
-            _offer(heaps, event, owner, points[i], several[owner] != 0)
-        else:
-            event_out[written], owner_out[written], points_out[written] = hit_event[i], owner, points[i]
-            written += 1
-    return written
+@kernel
+def offer(best, event, owner, points):  # type: ignore[no-untyped-def]
+    """Hold the match if it may be among the best."""
+    wanted = best.wanted[event]
+    if wanted <= HEAP_MOST:
+        _to_heap(best, event, wanted, owner, points)
+        return
+    start, size = best.start[event], best.size[event]
+    best.owner[start + size], best.points[start + size] = owner, points
+    best.size[event] = size + 1
+    if start + size + 1 == best.start[event + 1]:
+        _cut(best, event)
 
 
-@njit(cache=True, nogil=True)
-def _offer(heaps, event, owner, points, several):  # type: ignore[no-untyped-def]
-    """Hold the match if it is among the best; of an owner with several clauses only the best score is held.
+@kernel
+def _raise(best, event, points):  # type: ignore[no-untyped-def]
+    """Set what is needed: a bound that, scaled, stays under ``points`` can't matter."""
+    if abs(np.float64(points)) < _EXACT:
+        best.need[event] = (np.float64(points) - best.slack[event]) / best.scale[event]
+
+
+@kernel
+def _to_heap(best, event, wanted, owner, points):  # type: ignore[no-untyped-def]
+    """Of an owner with several records only the best score is held.
 
     The root never gets better, so an owner that has fallen out comes back only by a score that beats what it had.
     """
-    start, size = heaps.start[event], heaps.size[event]
-    if several:
+    start, size = best.start[event], best.size[event]
+    if owner & 1:
         for place in range(start, start + size):
-            if heaps.owner[place] == owner:
-                if points > heaps.points[place]:
-                    _sift_down(heaps, start, place - start, size, owner, points)
+            if best.owner[place] == owner:
+                if points > best.points[place]:
+                    _sift_down(best, start, place - start, size, owner, points)
+                    if size == wanted:
+                        _raise(best, event, best.points[start])
                 return
-    if size < heaps.start[event + 1] - start:
-        heaps.size[event] = size + 1
-        _sift_up(heaps, start, size, owner, points)
-    elif _worse(heaps.points[start], heaps.owner[start], points, owner):
-        _sift_down(heaps, start, 0, size, owner, points)
+    if size < wanted:
+        best.size[event] = size + 1
+        _sift_up(best, start, size, owner, points)
+        if size + 1 < wanted:
+            return
+    elif _worse(best.points[start], best.owner[start], points, owner):
+        _sift_down(best, start, 0, size, owner, points)
+    else:
+        return
+    _raise(best, event, best.points[start])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _worse(points, owner, other_points, other_owner):  # type: ignore[no-untyped-def]
+    """Owner words are in the order of subscriptions."""
     return points < other_points or (points == other_points and owner > other_owner)
 
 
-@njit(cache=True, nogil=True)
-def _sift_up(heaps, start, place, owner, points):  # type: ignore[no-untyped-def]
+@kernel
+def _sift_up(best, start, place, owner, points):  # type: ignore[no-untyped-def]
     """Put a match at ``place`` or above, moving better parents down."""
     while place > 0:
         parent = (place - 1) >> 1
-        if not _worse(points, owner, heaps.points[start + parent], heaps.owner[start + parent]):
+        if not _worse(points, owner, best.points[start + parent], best.owner[start + parent]):
             break
-        heaps.owner[start + place], heaps.points[start + place] = (
-            heaps.owner[start + parent],
-            heaps.points[start + parent],
-        )
+        best.owner[start + place], best.points[start + place] = best.owner[start + parent], best.points[start + parent]
         place = parent
-    heaps.owner[start + place], heaps.points[start + place] = owner, points
+    best.owner[start + place], best.points[start + place] = owner, points
 
 
-@njit(cache=True, nogil=True)
-def _sift_down(heaps, start, place, size, owner, points):  # type: ignore[no-untyped-def]
+@kernel
+def _sift_down(best, start, place, size, owner, points):  # type: ignore[no-untyped-def]
     """Put a match at ``place`` or below, moving worse children up."""
     while True:
         child = 2 * place + 1
         if child >= size:
             break
         a, b = start + child, start + child + 1
-        if child + 1 < size and _worse(heaps.points[b], heaps.owner[b], heaps.points[a], heaps.owner[a]):
+        if child + 1 < size and _worse(best.points[b], best.owner[b], best.points[a], best.owner[a]):
             child, a = child + 1, b
-        if not _worse(heaps.points[a], heaps.owner[a], points, owner):
+        if not _worse(best.points[a], best.owner[a], points, owner):
             break
-        heaps.owner[start + place], heaps.points[start + place] = heaps.owner[a], heaps.points[a]
+        best.owner[start + place], best.points[start + place] = best.owner[a], best.points[a]
         place = child
-    heaps.owner[start + place], heaps.points[start + place] = owner, points
+    best.owner[start + place], best.points[start + place] = owner, points
 
 
-def distinct(found: Matches, several: UInt8s) -> Matches:
-    """Merge the matches of one event and owner into the best of them."""
-    doubtful = several[found.subscription] != 0
-    if not doubtful.any():
-        return found
-    doubles = found.take(doubtful)
-    doubles = doubles.take(np.lexsort((-doubles.score, doubles.subscription, doubles.event)))
-    best = np.ones(len(doubles.event), np.bool_)
-    best[1:] = (np.diff(doubles.event) != 0) | (np.diff(doubles.subscription) != 0)
-    return Matches.joined([found.take(~doubtful), doubles.take(best)])
+@kernel
+def cut_all(best):  # type: ignore[no-untyped-def]
+    """Cut every buffer to the best that are wanted."""
+    for event in range(len(best.size)):
+        if best.wanted[event] > HEAP_MOST:
+            _cut(best, event)
 
 
-def ordered(found: Matches, top: Int32s) -> Matches:
-    """Return the matches by (event, score falling, ordinal rising), each event's first ``top`` of them (0: all)."""
-    if not len(found.event):
-        return found
-    found = _sorted(found)
-    limits = top[found.event]
-    if (limits > HEAP_LIMIT).any():
-        rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
-        found = found.take((limits == 0) | (rank < limits))
-    return found
+@kernel
+def _cut(best, event):  # type: ignore[no-untyped-def]
+    """Drop an owner's lower scores, then all but the best wanted; raise the need when there are so many."""
+    start, wanted = best.start[event], best.wanted[event]
+    size = _distinct(best, start, best.size[event])
+    if size > wanted:
+        _select(best, start, start + size - 1, start + wanted - 1)
+        size = wanted
+    best.size[event] = size
+    if size == wanted:
+        worst = np.int64(best.points[start])
+        for place in range(start + 1, start + size):
+            worst = min(worst, best.points[place])
+        _raise(best, event, worst)
 
 
-def _sorted(found: Matches) -> Matches:
-    """Sort as one integer a match where the three fit into 63 bits, which is several times faster than by columns."""
-    first, best = int(found.event.min()), int(found.score.max())
-    event_bits = (int(found.event.max()) - first).bit_length()
-    score_bits = (best - int(found.score.min())).bit_length()
-    owner_bits = int(found.subscription.max()).bit_length()
-    if event_bits + score_bits + owner_bits > 63:
-        return found.take(np.lexsort((found.subscription, -found.score, found.event)))
-    key = (found.event.astype(np.int64) - first) << (score_bits + owner_bits)
-    key |= (best - found.score) << owner_bits
-    key |= found.subscription
-    key.sort()
-    return Matches(
-        ((key >> (score_bits + owner_bits)) + first).astype(np.int32),
-        (key & ((1 << owner_bits) - 1)).astype(np.int32),
-        best - ((key >> owner_bits) & ((1 << score_bits) - 1)),
-    )
+@kernel
+def _distinct(best, start, size):  # type: ignore[no-untyped-def]
+    """Move an owner's best match, and every match of an owner with one record, to the front; return their number."""
+    doubtful = 0
+    for place in range(start, start + size):
+        doubtful += best.owner[place] & 1
+    if doubtful < 2:
+        return size
+    slots = 1
+    while slots < 2 * doubtful:
+        slots *= 2
+    table = best.table
+    for slot in range(slots):
+        table[slot] = -1
+    kept = start
+    for place in range(start, start + size):
+        owner, points = best.owner[place], best.points[place]
+        if owner & 1:
+            slot = int((owner >> 1) * np.int64(40503) & (slots - 1))
+            while table[slot] >= 0 and best.owner[start + table[slot]] != owner:
+                slot = (slot + 1) & (slots - 1)
+            if table[slot] >= 0:
+                found = start + table[slot]
+                best.points[found] = max(best.points[found], points)
+                continue
+            table[slot] = kept - start
+        best.owner[kept], best.points[kept] = owner, points
+        kept += 1
+    return kept - start
+
+
+@kernel
+def _select(best, low, high, middle):  # type: ignore[no-untyped-def]
+    """Order just so far that what stands up to ``middle`` is better than what follows: quickselect."""
+    while low < high:
+        pivot_points, pivot = best.points[(low + high) >> 1], best.owner[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while _worse(pivot_points, pivot, best.points[i], best.owner[i]):
+                i += 1
+            while _worse(best.points[j], best.owner[j], pivot_points, pivot):
+                j -= 1
+            if i <= j:
+                best.owner[i], best.owner[j] = best.owner[j], best.owner[i]
+                best.points[i], best.points[j] = best.points[j], best.points[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return

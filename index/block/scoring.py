@@ -1,15 +1,41 @@
-"""Kernels that score hits, in exact integer units of 1 / SCORE_SCALE."""
+"""Kernels that score records for events that satisfy them, in exact integer units of 1 / SCORE_SCALE."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from index.block.layout import CLOSE, CONSTANT, EVEN_SUM, OPEN_AND, TREE, Bools, Float64s, Int32s, Int64s, UInt8s
+from index.block.kernel import kernel
+from index.block.layout import (
+    ADD,
+    CLOSE,
+    CONSTANT,
+    EVEN_SUM,
+    NEGATED,
+    NO_MATCH,
+    OPEN_AND,
+    ROW_SHIFT,
+    SHARE,
+    TAIL_LIMIT,
+    TAIL_SHIFT,
+    TREE,
+    UNIT,
+    Bools,
+    Float64s,
+    Int32s,
+    Int64s,
+    UInt8s,
+)
 from index.block.masks import derive, lower_bound
 from schemas.values import SCORE_SCALE
+
+ROUNDINGS = 2.0**14
+"""More than half the leaves that an expression may have: each may round up by half a unit a value."""
+
+
+SEVERAL = -(2**63)
+"""No score: an attribute has several values, which `linear_points` sees to."""
 
 
 class Entries(NamedTuple):
@@ -45,35 +71,159 @@ class Frames(NamedTuple):
     total: Int64s
 
 
-@njit(cache=True, nogil=True)
-def score(base, chunk, rows, owners, scores, entries, frames, hit_event, hit_clause, n, points):  # type: ignore[no-untyped-def]
-    """Fill ``points`` with the scores of the first ``n`` hits."""
-    for i in range(n):
-        event, clause = hit_event[i], hit_clause[i]
-        scoring = scores.clause_scoring[clause]
-        if scoring == CONSTANT or (scoring == EVEN_SUM and entries.plain[event]):
-            points[i] = scores.clause_points[clause]
-        elif scoring == TREE:
-            points[i] = _tree(event, event - base, clause, owners[clause], chunk, rows, scores, entries, frames)
+@kernel
+def weigh(first, members, entries, row_attribute, weight):  # type: ignore[no-untyped-def]
+    """Fill ``weight[attribute, event]`` for the events: the one value's weight, NaN for several.
+
+    An attribute's terms stand side by side. What is not written is not read, since nothing holds there.
+    """
+    for event in range(members):
+        last = -1
+        for i in range(entries.start[first + event], entries.start[first + event + 1]):
+            attribute = row_attribute[1 + entries.term[i]]
+            weight[attribute, event] = np.nan if attribute == last else entries.weight[i]
+            last = attribute
+
+
+@kernel
+def limits(first, members, entries, row_attribute, scale, slack):  # type: ignore[no-untyped-def]
+    """Fill by how much more than a plain event an event can get from a record: at most bound * scale + slack.
+
+    An attribute with several values may take the sum of their weights, and rounds once for each. A negative weight can
+    make much of a negative one, for which bounds allow nothing: such an event gets no limit.
+    """
+    for event in range(members):
+        scale[event], slack[event] = 1.0, 0.0
+        last, total, values = -1, 0.0, 0
+        for i in range(entries.start[first + event], entries.start[first + event + 1]):
+            attribute, weight = row_attribute[1 + entries.term[i]], entries.weight[i]
+            total, values = (total + weight, values + 1) if attribute == last else (weight, 1)
+            last = attribute
+            if weight < 0.0:
+                scale[event] = np.inf
+            elif total > scale[event]:
+                scale[event] = total
+            if values > 1 or total > 1.0:
+                slack[event] = max(slack[event], ROUNDINGS * values + 1.0)
+
+
+@kernel
+def plain_points(kind, head, stop, tail_stop, words, codes, table):  # type: ignore[no-untyped-def]
+    """Return what a plain event gets from a record of literals, without the priority."""
+    if kind == UNIT:
+        return np.int64((head >> TAIL_SHIFT) & TAIL_LIMIT) * np.int64(SCORE_SCALE)
+    total = np.int64(0)
+    for k in range(stop, tail_stop):
+        total += np.int64(np.rint(weight_of(k, words, codes, table) * SCORE_SCALE))
+    return total
+
+
+@kernel
+def weight_of(k, words, codes, table):  # type: ignore[no-untyped-def]
+    """Return the weight whose code is word ``k``; ``codes`` are the words as float32."""
+    return table[words[k]] if len(table) else np.float64(codes[k])
+
+
+@kernel
+def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
+    """Return what `linear_points` does, or `SEVERAL` when an attribute has several values."""
+    total, tail = np.int64(0), stop
+    for i in range(k - 2, stop):
+        row = np.int64(p) if i == k - 2 else np.int64(q)
+        if i >= k:
+            word = np.int64(words[i])
+            if word & NEGATED:
+                continue
+            row = word >> ROW_SHIFT
+        factor = 1.0
+        if kind != UNIT:
+            factor = table[words[tail]] if len(table) else np.float64(codes[tail])
+            tail += 1
+        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
+            term = weight[row_attribute[row], local] * factor
+            if term != term:
+                return np.int64(SEVERAL)
+            total += np.int64(np.rint(term * SCORE_SCALE))
+    return total
+
+
+@kernel
+def linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in):  # type: ignore[no-untyped-def]
+    """Return what any event gets from a record of literals that it satisfies, without the priority."""
+    total, tail = np.int64(0), stop
+    for i in range(k - 2, stop):
+        if i >= k:
+            word = np.int64(words[i])
+            if word & NEGATED:
+                continue
+            row = word >> ROW_SHIFT
         else:
-            total = scores.owner_points[owners[clause]]
-            first, stop = entries.start[event], entries.start[event + 1]
-            for k in range(scores.score_start[clause], scores.score_start[clause + 1]):
-                leaf = scores.score_program[k]
-                total += _leaf(
-                    first,
-                    stop,
-                    entries.term,
-                    entries.weight,
-                    scores.leaf_start[leaf],
-                    scores.leaf_start[leaf + 1],
-                    scores.leaf_term,
-                    scores.leaf_weight,
-                )
-            points[i] = total
+            row = np.int64(p) if i == k - 2 else np.int64(q)
+        factor = 1.0
+        if kind != UNIT:
+            factor = weight_of(tail, words, codes, table)
+            tail += 1
+        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
+            total += _entries_points(event, row, factor, entries, rows, first_in)
+    return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _entries_points(event, row, factor, entries, rows, first_in):  # type: ignore[no-untyped-def]
+    """Return what a literal gets from an event, value by value."""
+    total = np.int64(0)
+    i, i_stop = entries.start[event], entries.start[event + 1]
+    if row < first_in:
+        i = lower_bound(entries.term, i, i_stop, row - 1)
+        while i < i_stop and entries.term[i] == row - 1:
+            total += np.int64(np.rint(entries.weight[i] * factor * SCORE_SCALE))
+            i += 1
+        return total
+    j, j_stop = rows.in_start[row - first_in], rows.in_start[row - first_in + 1]
+    while j < j_stop:
+        i = lower_bound(entries.term, i, i_stop, rows.in_term[j])
+        if i < i_stop and entries.term[i] == rows.in_term[j]:
+            total += np.int64(np.rint(entries.weight[i] * factor * SCORE_SCALE))
+        j += 1
+    return total
+
+
+@kernel
+def clause_points(event, base, clause, chunk, rows, scores, entries, frames):  # type: ignore[no-untyped-def]
+    """Return the score of a clause that the event satisfies, the priority included."""
+    scoring = scores.clause_scoring[clause]
+    if scoring == CONSTANT or (scoring == EVEN_SUM and entries.plain[event]):
+        return scores.clause_points[clause]
+    owner = scores.clause_owner[clause]
+    priority = scores.owner_points[owner] if len(scores.owner_points) else np.int64(0)
+    if scoring == TREE:
+        return priority + _tree(event, event - base, clause, 0, chunk, rows, scores, entries, frames)
+    if scoring == SHARE:
+        start, program = scores.score_start[clause], scores.score_program
+        needed, possible = _joined(program, start), _joined(program, start + 2)
+        met = _tree(event, event - base, clause, 4, chunk, rows, scores, entries, frames)
+        if met < needed:
+            return np.int64(NO_MATCH)
+        whole, rest = divmod(met * np.int64(SCORE_SCALE), possible)
+        return priority + whole + (2 * rest > possible or (2 * rest == possible and whole & 1 == 1))
+    first, stop = entries.start[event], entries.start[event + 1]
+    total = priority
+    for k in range(scores.score_start[clause], scores.score_start[clause + 1]):
+        leaf = scores.score_program[k]
+        total += _leaf(
+            first,
+            stop,
+            entries.term,
+            entries.weight,
+            scores.leaf_start[leaf],
+            scores.leaf_start[leaf + 1],
+            scores.leaf_term,
+            scores.leaf_weight,
+        )
+    return total
+
+
+@kernel
 def _leaf(i, i_stop, entry_term, entry_weight, j, j_stop, leaf_term, leaf_weight):  # type: ignore[no-untyped-def]
     """Return the sum over the event's terms, from i on, that the leaf lists, from j on; both are ascending.
 
@@ -92,12 +242,18 @@ def _leaf(i, i_stop, entry_term, entry_weight, j, j_stop, leaf_term, leaf_weight
     return total
 
 
-@njit(cache=True, nogil=True)
-def _tree(event, bit, clause, owner, chunk, rows, scores, entries, frames):  # type: ignore[no-untyped-def]
-    """Run a score program; frame 0 is the clause itself, an AND that is true."""
+@kernel
+def _joined(words, k):  # type: ignore[no-untyped-def]
+    """Return the 64-bit integer whose halves are words ``k`` and the next."""
+    return np.int64(words[k + 1]) << 32 | np.int64(words[k]) & 0xFFFFFFFF
+
+
+@kernel
+def _tree(event, bit, clause, skipped, chunk, rows, scores, entries, frames):  # type: ignore[no-untyped-def]
+    """Run a score program from its word ``skipped`` on; frame 0 is the clause itself, an AND that is true."""
     depth = 0
-    frames.conjunction[0], frames.truth[0], frames.total[0] = 1, 1, scores.owner_points[owner]
-    k, stop = scores.score_start[clause], scores.score_start[clause + 1]
+    frames.conjunction[0], frames.truth[0], frames.total[0] = 1, 1, 0
+    k, stop = scores.score_start[clause] + skipped, scores.score_start[clause + 1]
     program = scores.score_program
     while k < stop:
         word = program[k]
@@ -118,6 +274,9 @@ def _tree(event, bit, clause, owner, chunk, rows, scores, entries, frames):  # t
                     scores.leaf_term,
                     scores.leaf_weight,
                 )
+        elif word == ADD:
+            truth, total = True, _joined(program, k)
+            k += 2
         elif word == CLOSE:
             truth, total = frames.truth[depth] != 0, frames.total[depth]
             depth -= 1
@@ -129,14 +288,15 @@ def _tree(event, bit, clause, owner, chunk, rows, scores, entries, frames):  # t
             continue
         if frames.conjunction[depth]:
             frames.truth[depth] = frames.truth[depth] and truth
-            frames.total[depth] += total
+            if truth:  # under the clause itself a node may be false, in mode relaxed or threshold
+                frames.total[depth] += total
         elif truth:
             frames.total[depth] = max(frames.total[depth], total) if frames.truth[depth] else total
             frames.truth[depth] = 1
     return frames.total[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds(bit, literal, chunk, rows):  # type: ignore[no-untyped-def]
     """Return whether a literal holds for the event; its row may not have been read in this chunk."""
     row = literal >> 1

@@ -7,13 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays, group
-from index.block.masks import lower_bound
+from index.block.layout import Int32s, LadderArrays, RowArrays, group
+from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries
+from index.block.value_tests import ValueTests
 from index.byte_rows import compare
+from index.derived_block import extended
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.terms import Dictionary
+
+_DERIVED = b"s\0["
+"""How the dictionary's key of a derived attribute begins: see `index.attribute_names`."""
 
 
 class Ranked(NamedTuple):
@@ -32,21 +37,9 @@ class Ranked(NamedTuple):
 
 
 class View(NamedTuple):
-    """A block as one segment sees it.
+    """A block as one segment sees it: what its entries set, where they stand on ladders, what of them can score."""
 
-    Attributes
-    ----------
-    term_row, exists_row
-        int32 [terms of the block]: the term's row, and the row of its attribute's presence; 0 where the segment asks
-        for neither.
-    ranked
-        See there.
-    entries
-        See there.
-    """
-
-    term_row: Int32s
-    exists_row: Int32s
+    marks: Marks
     ranked: Ranked
     entries: Entries
 
@@ -57,42 +50,53 @@ class Translator:
     def __init__(self, parts: Parts) -> None:
         self._attributes = Dictionary.of(parts, "attribute")
         self._terms = Dictionary.of(parts, "term")
-        self._ladders = group(LadderArrays, parts)
-        numbers, texts = len(self._ladders.number_attribute), len(self._ladders.text_attribute)
-        exists = group(RowArrays, parts).exists_attribute
+        self._arrays = ladders = group(LadderArrays, parts)
+        rows = group(RowArrays, parts)
+        exists = rows.exists_attribute
         known = len(self._attributes.tags) + 1  # the last entry serves attributes that the segment does not know, -1
-        self.ladders = numbers + texts
-        self._number_ladder = _inverse(self._ladders.number_attribute, np.arange(numbers), known)
-        self._text_ladder = _inverse(self._ladders.text_attribute, np.arange(numbers, numbers + texts), known)
+        numbers, texts, members = (
+            len(a) for a in (ladders.number_attribute, ladders.text_attribute, rows.member_attribute)
+        )
+        self._has_members = members > 0
+        self.ladders = numbers + texts + members
+        self._number_ladder = _inverse(ladders.number_attribute, 0, known)
+        self._text_ladder = _inverse(ladders.text_attribute, numbers, known)
+        self._member_ladder = _inverse(rows.member_attribute, numbers + texts, known)
         first_exists = 1 + len(self._terms.tags)
-        self._exists_row = _inverse(exists, np.arange(first_exists, first_exists + len(exists)), known)
+        self._exists_row = _inverse(exists, first_exists, known)
+        self._tests = ValueTests(parts, first_exists + len(exists))
+        names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
+        self._derived = tuple(name.decode("utf-8", "surrogatepass") for name in names)
 
     def view(self, block: EventBlock, chunk_size: int) -> View:
         """Translate a block that is to be matched in chunks of this many events."""
+        block = extended(block, self._derived) if self._derived else block
         names = block.names
         attribute = self._attributes.find(np.zeros(len(names), np.int32), names)[block.term_attribute]
         ordinal = self._terms.find(attribute, block.keys)
+        exists_row = np.maximum(self._exists_row[attribute], 0)
+        tests = self._tests.rows(block, attribute)
         return View(
-            ordinal + 1,
-            np.maximum(self._exists_row[attribute], 0),
-            self._ranked(block, attribute, chunk_size),
+            Marks(block.offsets, block.term, ordinal + 1, exists_row, *tests),
+            self._ranked(block, attribute, ordinal, chunk_size),
             _entries(block, ordinal),
         )
 
-    def _ranked(self, block: EventBlock, attribute: Int32s, chunk_size: int) -> Ranked:
+    def _ranked(self, block: EventBlock, attribute: Int32s, ordinal: Int32s, chunk_size: int) -> Ranked:
+        """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""
         if not self.ladders:
             return Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
-        ladder, rank = self._ranks(block, attribute)
-        chosen = ladder[block.term] >= 0
-        term, event = block.term[chosen], block.entry_event[chosen]
+        found = [_standing(block, *self._ranks(block, attribute))]
+        if self._has_members:
+            found.append(_standing(block, self._member_ladder[attribute], ordinal + np.int32(1)))
+        event, ladder, rank = (np.concatenate(column) for column in zip(*found, strict=True))
         chunk = event // np.int32(chunk_size)
-        order = np.lexsort((rank[term], ladder[term], chunk))
-        term = term[order]
-        return Ranked(chunk[order], event[order], ladder[term], rank[term])
+        order = np.argsort((chunk.astype(np.int64) * self.ladders + ladder) << 32 | rank, kind="stable")
+        return Ranked(chunk[order], event[order], ladder[order], rank[order])
 
     def _ranks(self, block: EventBlock, attribute: Int32s) -> tuple[Int32s, Int32s]:
         """Return for each of the block's terms its ladder, or -1, and its rank there."""
-        ladders, keys, numbers = self._ladders, block.keys, block.numbers
+        ladders, keys, numbers = self._arrays, block.keys, block.numbers
         ladder = np.where(np.isnan(numbers.double), -1, self._number_ladder[attribute])
         rank = np.zeros(len(ladder), np.int32)
         _rank_numbers(
@@ -121,10 +125,18 @@ class Translator:
         return ladder, rank
 
 
-def _inverse(attributes: Int32s, numbers: Int64s, size: int) -> Int32s:
+def _inverse(attributes: Int32s, first: int, size: int) -> Int32s:
+    """Return for each attribute its place among these, from ``first`` on, or -1."""
     inverse = np.full(size, -1, np.int32)
-    inverse[attributes] = numbers
+    inverse[attributes] = np.arange(first, first + len(attributes))
     return inverse
+
+
+def _standing(block: EventBlock, ladder: Int32s, rank: Int32s) -> tuple[Int32s, Int32s, Int32s]:
+    """Return event, ladder and rank of the entries whose terms stand on a ladder."""
+    chosen = ladder[block.term] >= 0
+    term = block.term[chosen]
+    return block.entry_event[chosen], ladder[term], rank[term]
 
 
 def _entries(block: EventBlock, ordinal: Int32s) -> Entries:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from schemas.expression import Exists, Expression, In, Not, NotExists, NotIn, Range
+from index.attribute_names import attribute_name
+from schemas.expression import (
+    Attribute,
+    Contains,
+    Exists,
+    Expression,
+    In,
+    Matches,
+    Not,
+    NotExists,
+    NotIn,
+    Range,
+    Within,
+)
 from schemas.values import Number, Value, value_key
 
 
@@ -25,6 +38,31 @@ class OneOf(NamedTuple):
 
     attribute: int
     terms: tuple[int, ...]
+
+
+class Outside(NamedTuple):
+    """Some value of the attribute is none of these; ascending."""
+
+    attribute: int
+    terms: tuple[int, ...]
+    kind: str = "outside"
+    """Tuples of different types may be equal; no `OneOf` equals this."""
+
+
+class Fits(NamedTuple):
+    """Some string value of the attribute matches the regular expression as a whole."""
+
+    attribute: int
+    pattern: str
+
+
+class Holds(NamedTuple):
+    """Some string value of the attribute contains the text, which is not empty."""
+
+    attribute: int
+    text: str
+    kind: str = "holds"
+    """No `Fits` equals this."""
 
 
 class Present(NamedTuple):
@@ -49,7 +87,7 @@ class Inside(NamedTuple):
         return tuple(b for b in (self.gt, self.ge, self.lt, self.le) if b is not None)
 
 
-Predicate: TypeAlias = Everything | Term | OneOf | Present | Inside
+Predicate: TypeAlias = Everything | Term | OneOf | Outside | Fits | Holds | Present | Inside
 
 Literal: TypeAlias = int
 """predicate << 1 | negated."""
@@ -87,26 +125,35 @@ class Vocabulary:
 
     def literal(self, leaf: Expression) -> Literal:
         """Return the literal of a leaf in normal form."""
-        if isinstance(leaf, In):
-            return self.listed(leaf.attribute, leaf.values).predicate << 1
-        if isinstance(leaf, NotIn):
-            return self.listed(leaf.attribute, leaf.values).predicate << 1 | 1
-        if isinstance(leaf, Range):
-            return self.range(leaf)
-        if isinstance(leaf, Exists):
-            return self._predicate(Present(self._attribute(leaf.attribute))) << 1
-        if isinstance(leaf, NotExists):
-            return self._predicate(Present(self._attribute(leaf.attribute))) << 1 | 1
-        if isinstance(leaf, Not):
-            return self.literal(leaf.arg) ^ 1
+        match leaf:
+            case Not(arg):
+                return self.literal(arg) ^ 1
+            case In(attribute, values):
+                return self.listed(attribute, values).predicate << 1
+            case NotIn(attribute, values):
+                return self.listed(attribute, values).predicate << 1 | 1
+            case Range():
+                return self.range(leaf)
+            case Exists(attribute):
+                return self._predicate(Present(self._attribute(attribute))) << 1
+            case NotExists(attribute):
+                return self._predicate(Present(self._attribute(attribute))) << 1 | 1
+            case Within(attribute, values):
+                terms = self.listed(attribute, values).terms
+                return self._predicate(Outside(self._attribute(attribute), tuple(sorted(terms)))) << 1 | 1
+            case Matches(attribute, pattern):
+                return self._predicate(Fits(self._attribute(attribute), pattern)) << 1
+            case Contains(attribute, text):
+                return self._predicate(Holds(self._attribute(attribute), text)) << 1
         raise TypeError(f"{type(leaf).__name__} is no leaf in normal form")
 
-    def listed(self, attribute: str, values: tuple[Value, ...]) -> Listed:
+    def listed(self, attribute: Attribute, values: tuple[Value, ...]) -> Listed:
         """Return a list of values; the types are part of the look-up since Python takes 1 and True for one value."""
-        key = (attribute, values, tuple(map(type, values)))
+        name = attribute_name(attribute)
+        key = (name, values, tuple(map(type, values)))
         found = self._lists.get(key)
         if found is None:
-            found = self._lists[key] = self._list(attribute, values)
+            found = self._lists[key] = self._list(name, values)
         return found
 
     def _list(self, name: str, values: Sequence[Value]) -> Listed:
@@ -134,8 +181,8 @@ class Vocabulary:
         attribute = self._attribute(leaf.attribute)
         return self._predicate(Inside(attribute, texts[0], leaf.gt, leaf.ge, leaf.lt, leaf.le)) << 1
 
-    def _attribute(self, name: str) -> int:
-        return self.attributes.setdefault(name, len(self.attributes))
+    def _attribute(self, attribute: Attribute) -> int:
+        return self.attributes.setdefault(attribute_name(attribute), len(self.attributes))
 
     def _predicate(self, predicate: Predicate) -> int:
         return self.predicates.setdefault(predicate, len(self.predicates))

@@ -6,28 +6,88 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from index.block.kernels import Scratch, Work
-from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, Sizes, UInt64s
+from index.block.layout import (
+    Float32s,
+    Float64s,
+    Int32s,
+    Int64s,
+    PostingArrays,
+    RowArrays,
+    Sizes,
+    UInt8s,
+    UInt64s,
+)
 from index.block.masks import Chunk, clear, fill_tables
+from index.block.records import FILTER_BITS, Scratch
 from index.block.scoring import Frames
 from index.block.translate import Ranked
-from index.engine import Matches
 
 if TYPE_CHECKING:
     from index.block.matcher import Span
 
 HITS = 1 << 16
-"""Hits that are found, scored and ranked at a time; their buffers stay in the cache."""
+"""Matches that are found at a time; their buffers stay in the cache."""
 
 _LAST_EPOCH = np.iinfo(np.int32).max
 
 
-class Hits(NamedTuple):
-    """A buffer of hits: event, clause and, once scored, points."""
+class Memory(NamedTuple):
+    """What the kernels that test records write to, for one W.
+
+    Attributes
+    ----------
+    live_group, live_row
+        int32 [groups]: the groups to be tested, and the row that each is posted under.
+    start
+        uint64 [W]: the events that reach a group.
+    few
+        int64 [64 W]: some of those events, one by one.
+    filters
+        uint64 [64 W, bits / 64]: the rows that each event satisfies, see `index.block.records`.
+    exact
+        Whether each row has a bit of its own.
+    scratch, frames
+        See their types.
+    is_dead
+        uint8 [subscriptions].
+    codes
+        float32: the words of the records, read as weights.
+    weight
+        float64 [attributes, 64 W]: see `index.block.scoring.weigh`.
+    """
+
+    live_group: Int32s
+    live_row: Int32s
+    start: UInt64s
+    few: Int64s
+    filters: UInt64s
+    exact: bool
+    scratch: Scratch
+    frames: Frames
+    is_dead: UInt8s
+    codes: Float32s
+    weight: Float64s
+
+
+class Found(NamedTuple):
+    """A buffer of matches.
+
+    Attributes
+    ----------
+    event, owner, points
+        int32, int32, int64: the match; owner words are those of records.
+    late_match, late_record, late_word, late_group
+        int32: the matches that are still to be scored, with their record, its first word, and its place among the
+        listed groups.
+    """
 
     event: Int32s
-    clause: Int32s
+    owner: Int32s
     points: Int64s
+    late_match: Int32s
+    late_record: Int32s
+    late_word: Int32s
+    late_group: Int32s
 
 
 class Workspace:
@@ -38,43 +98,61 @@ class Workspace:
     touched
         int32 [rows], rows set by a chunk.
     visited
-        int32 [clauses posted under several rows], the epoch in which each was last planned.
-    work, hits, kept, frames
-        See their types.
+        int32 [shared groups], the epoch in which each was last listed.
+    found
+        See its type.
     is_dead
         uint8 [subscriptions].
     """
 
-    def __init__(self, sizes: Sizes, rows: RowArrays, postings: PostingArrays) -> None:
-        self._count = len(postings.post_start) - 1
+    def __init__(self, sizes: Sizes, rows: RowArrays, postings: PostingArrays, attributes: int) -> None:
+        self._count = len(postings.shared_start) - 1
         self._first_range = self._count - len(rows.range_ladder)
         self._first_in = self._first_range - (len(rows.in_start) - 1)
-        self._depth = sizes.match_depth
+        self._sizes = sizes
+        self._attributes = attributes
+        self._codes = postings.words.view(np.float32)
+        self._codes.flags.writeable = False
         self._masks: dict[int, UInt64s] = {}
-        self._scratch: dict[int, Scratch] = {}
+        self._memory: dict[int, Memory] = {}
         self._stamp = np.zeros(self._count, np.int32)
         self._epoch = 0
         self._busy = False
-        shared = len(postings.clause_owner) - int(postings.post_start[-1])
+        groups = len(postings.group_second)
+        self._live = np.empty(groups, np.int32), np.empty(groups, np.int32)
         self.touched = np.empty(self._count, np.int32)
-        self.visited = np.zeros(shared, np.int32)
-        self.work = Work(*(np.empty(self._count + shared, np.int32) for _ in Work._fields))
-        self.hits = Hits(np.empty(HITS, np.int32), np.empty(HITS, np.int32), np.empty(HITS, np.int64))
-        self.kept = Matches(np.empty(HITS, np.int32), np.empty(HITS, np.int32), np.empty(HITS, np.int64))
-        depth = sizes.score_depth + 1
-        self.frames = Frames(np.empty(depth, np.uint8), np.empty(depth, np.uint8), np.empty(depth, np.int64))
+        self.visited = np.zeros(groups - int(postings.group_start[-1]), np.int32)
+        words = [np.empty(HITS, np.int32) for _ in range(6)]
+        self.found = Found(words[0], words[1], np.empty(HITS, np.int64), *words[2:])
         self.is_dead = np.zeros(sizes.subscriptions, np.uint8)
 
-    def scratch(self, words: int) -> Scratch:
-        """Return the memory for match programs over masks of so many words."""
-        if words not in self._scratch:
-            self._scratch[words] = Scratch(
-                np.empty(words, np.uint64),
-                np.empty(words, np.uint64),
-                np.empty((self._depth, 2, words), np.uint64),
-                np.empty(self._depth, np.int64),
+    def memory(self, words: int) -> Memory:
+        """Return the memory for masks of so many words."""
+        if words not in self._memory:
+            depth = self._sizes.match_depth
+            frames = self._sizes.score_depth + 1
+            bits = 64
+            while bits < min(self._count, FILTER_BITS):
+                bits *= 2
+            self._memory[words] = Memory(
+                *self._live,
+                np.zeros(words, np.uint64),
+                np.zeros(64 * words, np.int64),
+                np.zeros((64 * words, bits // 64), np.uint64),
+                bits >= self._count,
+                Scratch(
+                    np.empty(words, np.uint64),
+                    np.empty(words, np.uint64),
+                    np.empty((depth, 2, words), np.uint64),
+                    np.empty((depth, 2), np.uint8),
+                    np.empty(depth, np.int64),
+                ),
+                Frames(np.empty(frames, np.uint8), np.empty(frames, np.uint8), np.empty(frames, np.int64)),
+                self.is_dead,
+                self._codes,
+                np.empty((self._attributes, 64 * words)),
             )
-        return self._scratch[words]
+        return self._memory[words]
 
     def begin(self, ranked: Ranked, span: Span, ladders: int) -> Chunk:
         """Begin a chunk: masks that are zero, a new epoch, and the sparse tables of the values on ladders."""
@@ -96,9 +174,9 @@ class Workspace:
             *_tables(ranked, span, ladders),
         )
 
-    def end(self, chunk: Chunk, direct: int) -> None:
-        """End a chunk: zero what the first ``direct`` touched rows have set."""
-        clear(chunk.masks, self.touched, direct)
+    def end(self, chunk: Chunk, touched: int) -> None:
+        """End a chunk: zero the first ``touched`` rows that it has touched."""
+        clear(chunk.masks, self.touched, touched)
         self._busy = False
 
 

@@ -35,12 +35,13 @@ def check(
     """
     try:
         settings = load(context, config, overrides)
-        expression = _expression(text_of(filter_).strip(), settings)
+        expression = expression_of(text_of(filter_).strip(), settings)
         event = _event(read_text(event_file), settings)
     except TocsinError as error:
         fail(error, ERROR)
     from index.oracle import as_score, matches, score
 
+    _warn(expression)
     matched = matches(expression, event)
     typer.echo(f"match, score {as_score(score(expression, event)):g}" if matched else "no match")
     if explain:
@@ -50,7 +51,7 @@ def check(
         raise typer.Exit(NO_MATCH)
 
 
-def _expression(text: str, settings: Settings) -> Expression:
+def expression_of(text: str, settings: Settings) -> Expression:
     """Return the checked tree, by the way that a subscription takes."""
     import msgspec
 
@@ -67,25 +68,37 @@ def _event(text: str, settings: Settings) -> Event:
     return decode_event(text.encode(), None, settings.limits)
 
 
+def _warn(expression: Expression) -> None:
+    """Say on stderr when no event has a say in the answer, unless the filter is plainly true or false."""
+    from index.normal_form import FALSE, TRUE, normalise
+
+    normal = normalise(expression)
+    if expression not in (TRUE, FALSE) and normal in (TRUE, FALSE):
+        says = "every event matches this filter" if normal == TRUE else "no event can match this filter"
+        typer.echo(f"tocsin: warning: {says}", err=True)
+
+
 def _explanation(expression: Expression, event: Event) -> Iterator[str]:
-    """Yield one line a predicate: whether it holds by itself, the predicate, and the event's values."""
-    from index.oracle import matches
-    from schemas.filter_text import format_filter
+    """Yield one line a predicate: whether it holds by itself, the predicate, and the values that it sees."""
+    from index.oracle import leaf_values, matches
+    from schemas.filter_leaf_printer import format_attribute, format_leaf
 
     for leaf in _leaves(expression):
-        values = event.attributes.get(leaf.attribute)
-        found = "absent" if values is None else " ".join(repr(value) for value in values)
-        yield f"  {'true ' if matches(leaf, event) else 'false'}  {format_filter(leaf)}  ({leaf.attribute}: {found})"
+        values = [repr(value) for value, _ in leaf_values(event, leaf.attribute)]
+        found = f"{format_attribute(leaf.attribute)}: {' '.join(values) or 'absent'}"
+        yield f"  {'true ' if matches(leaf, event) else 'false'}  {format_leaf(leaf)}  ({found})"
 
 
 def _leaves(expression: Expression) -> Iterator[Leaf]:
+    """Yield the predicates as written; the nesting may be deep, so nothing recurses."""
     from schemas.expression import And, Not, Or
 
-    match expression:
-        case And(args) | Or(args):
-            for arg in args:
-                yield from _leaves(arg)
-        case Not(arg):
-            yield from _leaves(arg)
-        case _:
-            yield expression
+    stack = [expression]
+    while stack:
+        match stack.pop():
+            case And(args) | Or(args):
+                stack.extend(reversed(args))
+            case Not(arg):
+                stack.append(arg)
+            case leaf:
+                yield leaf

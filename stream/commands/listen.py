@@ -14,12 +14,12 @@ from stream.commands.shared import (
     JsonOption,
     SetOption,
     check_reader,
-    counted,
     load,
     printable,
     say,
     write_line,
 )
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

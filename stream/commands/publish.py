@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from schemas.errors import Refused, TocsinError
-from stream.commands.shared import ConfigOption, SetOption, counted, load, say
+from stream.commands.shared import ConfigOption, SetOption, load, say
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from schemas.records import Event

@@ -17,6 +17,9 @@ def run(
     ] = None,
     index: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the index.")] = None,
     checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of Spark's checkpoints.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The matching engine; see job.engine in the settings.")
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -24,7 +27,7 @@ def run(
 
     It goes on where the last run with the same index and checkpoint ended.
     """
-    chosen = {"job.master": master, "job.index_dir": index, "job.checkpoint_dir": checkpoint}
+    chosen = {"job.master": master, "job.index_dir": index, "job.checkpoint_dir": checkpoint, "job.engine": engine}
     named = [f"{name}={value}" for name, value in chosen.items() if value is not None]
     settings = load(context, config, [*(overrides or []), *named])
     from stream.commands.kafka import reach

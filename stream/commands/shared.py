@@ -149,11 +149,6 @@ def pointing_at(text: str | None) -> Iterator[None]:
         raise TocsinError(f"{refused}\n  {printable(shown.expandtabs(1))}\n  {' ' * (column - 1)}^") from refused
 
 
-def counted(number: int, thing: str) -> str:
-    """Return ``1 event``, ``2,000 events``."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def printable(text: str) -> str:
     """Return the text with control characters spelled out, so that a record can't steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -100,7 +100,7 @@ class Candidates:
         all arguments' pairs together. Everything else may be true for an event without any given value.
         """
         match expression:
-            case In(attribute, values):
+            case In(str() as attribute, values):
                 return frozenset((attribute, value_key(value)) for value in values)
             case And(args):
                 known = [pairs for arg in args if (pairs := self.required(arg)) is not None]

@@ -14,12 +14,13 @@ from stream.broker import Broker
 from stream.demo.check import Answer, Difference, differences
 from stream.demo.display import Display
 from stream.demo.interrupt import Stop, supervise
-from stream.demo.job_process import JobProcess, read_settings, write_settings
 from stream.demo.report import alerts_table, describe, figures_table, interesting, percentiles
+from stream.demo.settings import demo_settings
 from stream.demo.traffic import Traffic
 from stream.demo.workload import Workload, build_workload
 from stream.jars import broker_jars, connector_jars
 from stream.java import java_executable
+from stream.job_process import JobProcess
 from stream.topics import ensure_topics
 
 TOP = 5
@@ -95,14 +96,13 @@ class _Demo:
             with self.display.step("starting the broker"):
                 broker.start()
             stop.look()
-            settings_file = write_settings(folder, broker.bootstrap_servers, TOP)
-            settings = read_settings(settings_file)
+            settings = demo_settings(folder, broker.bootstrap_servers, TOP)
             traffic = Traffic(settings, load.keys, load.bodies)
             with self.display.step("sending the subscriptions"):
                 ensure_topics(settings)
                 traffic.subscribe(load.subscriptions, lambda: _look(stop, broker))
             stop.look()
-            with JobProcess(settings_file, folder) as job:
+            with JobProcess(settings, folder) as job:
                 self._start(broker, job, stop)
                 self._match(broker, job, traffic, stop)
                 with self.display.step("stopping job and broker"):

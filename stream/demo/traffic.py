@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import msgspec
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from schemas.errors import TocsinError
 from schemas.records import Notification
 from stream import clients
+from stream.committed import CommittedReader
 from stream.settings import Settings
 
 POLL_SECONDS = 0.005
@@ -21,9 +21,6 @@ FLUSH_SECONDS = 60.0
 
 Tick = Callable[[], None]
 """Called many times a second; raises what ends the demo early."""
-
-Place = tuple[str, int]
-"""Topic and partition."""
 
 
 class Traffic:
@@ -82,7 +79,12 @@ class Traffic:
             Told how many events are published and how many notifications have come.
         """
         with clients.TopicEnds(self._settings) as ends:
-            output = _Output(self._settings, ends, self._take)
+            output = CommittedReader(
+                self._settings,
+                (self._settings.topics.notifications, self._settings.topics.dead_letters),
+                ends,
+                self._take,
+            )
             try:
                 started = time.monotonic()
                 published = 0
@@ -133,12 +135,12 @@ class Traffic:
             reason = self._errors[0].str() if self._errors else f"no answer for {FLUSH_SECONDS:g} s"
             raise TocsinError(f"the broker did not take {left + len(self._errors)} records: {reason}")
 
-    def _turn(self, output: _Output, tick: Tick) -> None:
+    def _turn(self, output: CommittedReader, tick: Tick) -> None:
         tick()
         self._producer.poll(0)
-        output.poll()
+        output.poll(POLL_SECONDS)
 
-    def _await_answers(self, output: _Output, ends: clients.TopicEnds, tick: Tick) -> None:
+    def _await_answers(self, output: CommittedReader, ends: clients.TopicEnds, tick: Tick) -> None:
         """Wait until the job has committed the end of the events topic, then read its output to the end."""
         topic = self._settings.topics.events
         end = ends.of(topic)
@@ -167,54 +169,3 @@ class Traffic:
         self.answers[number].append(notification)
         self.latencies.append(arrived - self._published[number])
         self.sources.append(number)
-
-
-class _Output:
-    """Reads notifications and dead letters from their beginning, only what was committed."""
-
-    def __init__(self, settings: Settings, ends: clients.TopicEnds, take: Callable[[Message, float], None]) -> None:
-        topics = (settings.topics.notifications, settings.topics.dead_letters)
-        self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
-        self._take = take
-        self._at: dict[Place, int] = {}
-        self._admin = clients.admin(settings)
-        self._consumer = Consumer(clients.reader(settings, from_beginning=True))
-        self._consumer.assign([TopicPartition(*place, 0) for place in self._places])
-
-    def poll(self) -> None:
-        """Take in what has come."""
-        messages = self._consumer.consume(5000, POLL_SECONDS)
-        arrived = time.monotonic()
-        for message in messages:
-            error = message.error()
-            if error is None:
-                self._take(message, arrived)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                # its offset lies behind the markers of the transactions, which are never delivered
-                self._at[message.topic() or "", message.partition() or 0] = message.offset() or 0
-            elif error.fatal():  # any other the client overcomes by itself, or the broker has ended, which ticks notice
-                raise KafkaException(error)
-
-    def ends(self) -> dict[Place, int]:
-        """Return where the topics end now, records of transactions that are not marked as committed yet included.
-
-        Kafka answers a commit before it has marked every partition, so the end of what consumers of committed records
-        see may still lie before the last transaction.
-        """
-        asked = {TopicPartition(*place): OffsetSpec.latest() for place in self._places}
-
-        def ask() -> dict[Place, int]:
-            answers = self._admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=clients.REQUEST_SECONDS
-            )
-            return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
-
-        return clients.while_passing(ask)
-
-    def reached(self, goal: Mapping[Place, int]) -> bool:
-        """Return whether everything before the goal has been taken in."""
-        return all(self._at.get(place, 0) >= offset for place, offset in goal.items())
-
-    def close(self) -> None:
-        """Leave the broker."""
-        self._consumer.close()

@@ -304,7 +304,7 @@ def test_validity_is_inclusive_and_an_event_without_a_time_meets_no_bound(engine
 def test_many_matches_of_many_clauses_are_all_found_once(engine: Engine) -> None:
     """More hits than any buffer holds, most subscriptions found by several clauses."""
     population = numbered(Or((In("a", (i % 7,)), In("b", (i % 3,), (i / 8,)), Exists("c"))) for i in range(700))
-    happened = [Event({"a": (i % 7, 3), "b": (i % 3,), "c": (i,)}, top=None if i % 2 else 7) for i in range(70)]
+    happened = [Event({"a": tuple({i % 7, 3}), "b": (i % 3,), "c": (i,)}, top=None if i % 2 else 7) for i in range(70)]
     assert rows(opened(engine, population), EventBlock.from_events(happened)) == expected(population, happened)
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections import defaultdict
@@ -17,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from stream.job import READY_FILE
+from stream import clients
+from stream.committed import CommittedReader
+from stream.job_process import JobProcess
 from stream.settings import load_settings
-from stream.settings_reference import settings_toml
 
 Coordinates = tuple[int, int]
 """Partition and offset of an event."""
 
-PATIENCE = 90.0
+PATIENCE = 150.0
 """Seconds until something awaited counts as lost; only a failure ever takes this long."""
 
 
@@ -47,31 +45,17 @@ class Topics:
 class Client:
     """Produces subscriptions and events, and reads what comes out, read_committed."""
 
-    def __init__(self, bootstrap: str, job: JobProcess) -> None:
+    def __init__(self, bootstrap: str, job: JobUnderTest) -> None:
         self.bootstrap = bootstrap
         self.job = job
         topics = job.topics
         self.topics = topics
         self.producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
-        self._notifications = self._consumer(topics.notifications)
-        self._dead_letters = self._consumer(topics.dead_letters)
+        with clients.TopicEnds(job.settings) as ends:
+            outputs = (topics.notifications, topics.dead_letters)
+            self._output = CommittedReader(job.settings, outputs, ends, lambda record, _: self._take(record))
         self.found: list[dict[str, Any]] = []
         self.letters: list[dict[str, Any]] = []
-
-    def _consumer(self, topic: str) -> Consumer:
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.bootstrap,
-                "group.id": f"check-{uuid.uuid4().hex}",
-                "auto.offset.reset": "earliest",
-                "isolation.level": "read_committed",
-                "enable.auto.commit": False,
-                "topic.metadata.refresh.interval.ms": 500,
-                "fetch.wait.max.ms": 20,
-            }
-        )
-        consumer.subscribe([topic])
-        return consumer
 
     def send(self, topic: str, key: bytes | str | None, value: bytes | str | None) -> Coordinates:
         """Produce one record, wait for its acknowledgement and return its coordinates."""
@@ -123,15 +107,14 @@ class Client:
 
     def poll(self, seconds: float = 0.05) -> None:
         """Take in what has arrived on the notification and dead-letter topics."""
-        for message in self._notifications.consume(10_000, seconds):
-            assert message.error() is None, message.error()
-            record = json.loads(message.value())
-            record["$key"] = message.key()
-            self.found.append(record)
-        for message in self._dead_letters.consume(10_000, 0.01):
-            assert message.error() is None, message.error()
-            headers = {name: value.decode() for name, value in message.headers() or []}
-            self.letters.append({"key": message.key(), "value": message.value(), **headers})
+        self._output.poll(seconds)
+
+    def _take(self, record: Message) -> None:
+        if record.topic() == self.topics.notifications:
+            self.found.append(json.loads(record.value()) | {"$key": record.key()})
+        else:
+            headers = {name: value.decode() for name, value in record.headers() or []}
+            self.letters.append({"key": record.key(), "value": record.value(), **headers})
 
     def await_committed(self, group: str, topic: str) -> None:
         """Wait until the job's group has committed everything that is on the topic now, and take in its output."""
@@ -141,34 +124,24 @@ class Client:
             end = {p.partition: consumer.get_watermark_offsets(p, cached=False)[1] for p in partitions}
             deadline = time.monotonic() + PATIENCE
             while True:
-                committed = {p.partition: max(p.offset, 0) for p in consumer.committed(partitions, 10)}
+                answer = clients.while_passing(lambda: consumer.committed(partitions, 10))
+                committed = {p.partition: max(p.offset, 0) for p in answer}
                 if all(committed[p] >= end[p] for p in end):
                     break
                 assert time.monotonic() < deadline, f"group {group} is at {committed}, the topic at {end}"
-                self.job.check_running()
+                self.job.process.check()
                 self.poll()
         finally:
             consumer.close()
         self.drain()
 
     def drain(self) -> None:
-        """Read both output topics up to their present ends."""
-        for consumer, topic in (
-            (self._notifications, self.topics.notifications),
-            (self._dead_letters, self.topics.dead_letters),
-        ):
-            deadline = time.monotonic() + PATIENCE
-            while True:
-                self.poll()
-                assigned = {p.partition for p in consumer.assignment()}
-                count = len(consumer.list_topics(topic).topics[topic].partitions)
-                if len(assigned) == count:
-                    ends = [consumer.get_watermark_offsets(TopicPartition(topic, p), cached=False)[1] for p in assigned]
-                    at = consumer.position([TopicPartition(topic, p) for p in assigned])
-                    # a partition of which nothing was read yet has no position
-                    if all(end == 0 or place.offset >= end for end, place in zip(ends, at, strict=True)):
-                        break
-                assert time.monotonic() < deadline, f"{topic} could not be read to its end"
+        """Read both output topics up to their present ends, transactions that are not marked as committed included."""
+        goal = self._output.ends()
+        deadline = time.monotonic() + PATIENCE
+        while not self._output.reached(goal):
+            assert time.monotonic() < deadline, f"the output topics could not be read to their ends {goal}"
+            self.poll()
 
     def matches_of(self, place: Coordinates) -> list[dict[str, Any]]:
         """Return the notifications of one event, best first."""
@@ -183,23 +156,24 @@ class Client:
         return {place: sorted(ns, key=lambda n: n["rank"]) for place, ns in grouped.items()}
 
     def close(self) -> None:
-        self._notifications.close()
-        self._dead_letters.close()
+        self._output.close()
 
 
-class JobProcess:
-    """`tocsin run` as a user runs it."""
+class JobUnderTest:
+    """`tocsin run` with topics and folders of its own, and the proof that it leaves no process behind."""
 
-    def __init__(self, bootstrap: str, topics: Topics, folder: Path, **job: Any) -> None:
+    def __init__(self, bootstrap: str, topics: Topics, folder: Path, **settings: Any) -> None:
+        """Take settings by name, those without a dot being of the table ``job``."""
         self.topics = topics
         self.folder = folder
         self.name = topics.prefix
-        self.log = folder / "job.log"
-        self._ready = folder / "ready"
-        self._settings = folder / "tocsin.toml"
-        values = {"name": self.name, "index_dir": folder / "index", "checkpoint_dir": folder / "checkpoint"}
-        values |= {"log_file": folder / "spark.log", "master": "local[2]", "metrics_interval_seconds": 2} | job
-        chosen = {f"job.{name}": value for name, value in values.items()} | {
+        values = {
+            "job.name": self.name,
+            "job.index_dir": folder / "index",
+            "job.checkpoint_dir": folder / "checkpoint",
+            "job.log_file": folder / "spark.log",
+            "job.master": "local[2]",
+            "job.metrics_interval_seconds": 2,
             "kafka.bootstrap_servers": bootstrap,
             "topics.events": topics.events,
             "topics.subscriptions": topics.subscriptions,
@@ -208,9 +182,9 @@ class JobProcess:
             "topics.partitions": 2,
             "spark.spark.driver.memory": "1g",
         }
-        settings = load_settings(overrides=[f"{name}={value}" for name, value in chosen.items()], environ={})
-        self._settings.write_text(settings_toml(settings))
-        self.process: subprocess.Popen[bytes] | None = None
+        values |= {name if "." in name else f"job.{name}": value for name, value in settings.items()}
+        self.settings = load_settings(overrides=[f"{name}={value}" for name, value in values.items()], environ={})
+        self.process = JobProcess(self.settings, folder, folder)
 
     @property
     def events_group(self) -> str:
@@ -221,55 +195,37 @@ class JobProcess:
         return f"{self.name}-subscriptions"
 
     def start(self, wait: bool = True, **environment: str) -> None:
-        self._ready.unlink(missing_ok=True)
-        command = [str(Path(sys.executable).with_name("tocsin")), "--config", str(self._settings), "run"]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env=os.environ | {READY_FILE: str(self._ready)} | environment,
-            )
+        self.process.start(**environment)
         if wait:
-            self.await_ready()
+            self.process.await_ready(PATIENCE)
 
-    def await_ready(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not self._ready.exists():
-            self.check_running()
-            assert time.monotonic() < deadline, f"the job did not get ready:\n{self.tail()}"
-            time.sleep(0.05)
-
-    def check_running(self) -> None:
-        assert self.process is not None
-        assert self.process.poll() is None, f"the job ended early:\n{self.tail()}"
-
-    def stop(self) -> int:
+    def stop(self) -> int | None:
         """SIGTERM, and the exit code."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(60)
+        code = self.process.terminate(60)
         self.await_gone()
         return code
 
     def kill(self) -> None:
         """Kill -9 of the driver alone; its JVM and workers must then end by themselves."""
-        assert self.process is not None
         self.process.kill()
-        self.process.wait()
         self.await_gone()
 
-    def members(self) -> list[psutil.Process]:
-        """Return the living processes of the job's session: driver, JVM, worker daemon, workers, compaction."""
-        assert self.process is not None
+    def members(self, words: str = "") -> list[psutil.Process]:
+        """Return the living processes of the job's session whose command line has these words.
+
+        They are the driver, its JVM, the worker daemon, the workers and the compaction.
+        """
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-                if os.getsid(process.pid) == self.process.pid and process.status() != psutil.STATUS_ZOMBIE:
+                ours = os.getsid(process.pid) == self.process.pid and process.status() != psutil.STATUS_ZOMBIE
+                if ours and words in " ".join(process.cmdline()):
                     found.append(process)
         return found
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the worker daemon and the workers that it has forked."""
+        return self.members("-m stream.daemon")
 
     def await_gone(self) -> None:
         deadline = time.monotonic() + 30
@@ -282,16 +238,14 @@ class JobProcess:
         for process in self.members():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-
-    def tail(self, lines: int = 40) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+        self.process.stop()
 
 
 @contextlib.contextmanager
-def running_job(bootstrap: str, folder: Path, **job: Any) -> Iterator[tuple[JobProcess, Client]]:
+def running_job(bootstrap: str, folder: Path, **job: Any) -> Iterator[tuple[JobUnderTest, Client]]:
     """A ready job and its client; stopped, and its process group checked, at the end."""
     topics = Topics()
-    process = JobProcess(bootstrap, topics, folder, **job)
+    process = JobUnderTest(bootstrap, topics, folder, **job)
     process.start()
     client = Client(bootstrap, process)
     try:

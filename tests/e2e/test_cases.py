@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.cases import CASES, LATER, bodies, own, rename_event
-from tests.e2e.harness import Client, JobProcess, running_job
+from tests.e2e.harness import Client, JobUnderTest, running_job
 
 
 @pytest.fixture(scope="module")
-def live(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JobProcess, Client]]:
+def live(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JobUnderTest, Client]]:
     with running_job(broker.bootstrap_servers, tmp_path_factory.mktemp("cases")) as running:
         yield running
 
@@ -28,7 +28,7 @@ def _in_json(event: dict[str, Any]) -> bool:
     return "$nan" not in json.dumps(event)
 
 
-def test_every_event_of_the_matching_cases_meets_exactly_its_subscriptions(live: tuple[JobProcess, Client]) -> None:
+def test_every_event_of_the_matching_cases_meets_exactly_its_subscriptions(live: tuple[JobUnderTest, Client]) -> None:
     job, client = live
     expected: dict[tuple[int, int], tuple[str, str, list[str]]] = {}
     refused: set[str] = set()
@@ -56,7 +56,7 @@ def _is_later(expression: dict[str, Any]) -> bool:
     return any(op in json.dumps(expression) for op in (f'"op": "{name}"' for name in later))
 
 
-def test_the_ranking_cases_come_in_their_order_with_their_scores(live: tuple[JobProcess, Client]) -> None:
+def test_the_ranking_cases_come_in_their_order_with_their_scores(live: tuple[JobUnderTest, Client]) -> None:
     job, client = live
     for case in CASES["ranking"]:
         prefix = f"r-{case['name']}."
@@ -117,7 +117,7 @@ class Stream:
             assert sorted(_ids(client, place, self.prefix)) == sorted(matches), (self.case["name"], place)
 
 
-def _settle(job: JobProcess, client: Client) -> None:
+def _settle(job: JobUnderTest, client: Client) -> None:
     client.await_committed(job.subscriptions_group, job.topics.subscriptions)
     client.await_committed(job.events_group, job.topics.events)
 
@@ -125,7 +125,7 @@ def _settle(job: JobProcess, client: Client) -> None:
 @pytest.mark.parametrize("case", CASES["streams"], ids=lambda case: case["name"])
 @pytest.mark.parametrize("pace", ["one batch", "a batch between steps"])
 def test_a_stream_case_gives_its_matches_at_either_pace(
-    live: tuple[JobProcess, Client], case: dict[str, Any], pace: str
+    live: tuple[JobUnderTest, Client], case: dict[str, Any], pace: str
 ) -> None:
     job, client = live
     letters = len(client.letters)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from index.oracle import as_score, best_matches
-from schemas.json_codec import decode_subscription
-from schemas.json_event import decode_event
-from tests.e2e.harness import Client, JobProcess, running_job
+from tests.e2e.harness import Client, JobUnderTest, running_job
+from tests.e2e.oracle import assert_notifications_are_the_oracles
 
 SUBSCRIPTIONS = 300
 EVENTS = 6_000
@@ -30,7 +26,7 @@ def _events(rng: random.Random) -> list[dict[str, Any]]:
     return [{"n": n, "a": rng.randrange(20), "b": rng.randrange(100), "c": f"x{n % 11}"} for n in range(EVENTS)]
 
 
-def _restart_in_the_middle_of_a_batch(job: JobProcess, client: Client, seen: int) -> None:
+def _restart_in_the_middle_of_a_batch(job: JobUnderTest, client: Client, seen: int) -> None:
     """Wait until more notifications than ``seen`` have arrived, so that batches are under way, then kill."""
     deadline = time.monotonic() + 60
     while len(client.found) <= seen and time.monotonic() < deadline:
@@ -51,21 +47,5 @@ def test_after_a_killed_driver_every_notification_is_there_once(broker: Any, tmp
             places += client.publish(events[EVENTS // 2 + kill * share : EVENTS // 2 + (kill + 1) * share])
         client.await_committed(job.events_group, job.topics.events)
 
-        found = client.matches_by_event()
-        doubles = [pair for pair, count in Counter(_pairs(client)).items() if count > 1]
-        assert doubles == []
-        subscriptions = [decode_subscription(id_, _json({"filter": text})) for id_, text in filters.items()]
-        for place, event in zip(places, events, strict=True):
-            wanted = best_matches(subscriptions, decode_event(_json(event)), 10)
-            got = [(match["subscription"], match["score"]) for match in found.get(place, [])]
-            assert got == [(id_, as_score(points)) for id_, points in wanted], event
-        assert len(found) == sum(1 for place in places if place in found), "a notification of no event"
+        assert_notifications_are_the_oracles(client, filters, zip(places, events, strict=True), top=10)
         assert job.stop() == 0
-
-
-def _pairs(client: Client) -> list[tuple[int, int, str]]:
-    return [(n["event"]["partition"], n["event"]["offset"], n["subscription"]) for n in client.found]
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value).encode()

@@ -287,7 +287,7 @@ def test_a_filter_text_can_stand_in_the_place_of_the_tree() -> None:
         (subscription(expression="{"), "subscription.json", "$.expression, byte 1"),
         (subscription(expression="[]"), "subscription.type", "$.expression"),
         (subscription(expression='{"op":"not","arg":1}'), "subscription.type", "$.expression.arg"),
-        (subscription(expression='{"op":"not","arg":{"op":"glob"}}'), "operator.unsupported", "$.expression.arg.op"),
+        (subscription(expression='{"op":"not","arg":{"op":"globs"}}'), "operator.unknown", "$.expression.arg.op"),
         (subscription(expression='{"op":"nor","args":[]}'), "operator.unknown", "$.expression.op"),
         (
             subscription(expression='{"op":"exists","attribut":"a"}'),
@@ -298,7 +298,7 @@ def test_a_filter_text_can_stand_in_the_place_of_the_tree() -> None:
         (subscription(expression='{"op":"in","attribute":"a","values":[]}'), "value.empty_list", "$.expression.values"),
         (subscription(expression='{"op":"not","arg":' * 50_000), "expression.too_deep", "$.expression"),
         (subscription(expression=A, priority=math.nan), "weights.range", "$.priority"),
-        (subscription(expression=A, mode="relaxed"), "mode.unsupported", "$.mode"),
+        (subscription(expression=A, mode="threshold"), "threshold.missing", "$.threshold"),
         (subscription(expression=A, mode="threshold", threshold=math.nan), "threshold.range", "$.threshold"),
         (
             subscription(

@@ -103,6 +103,17 @@ def test_the_shared_strategies_draw_allowed_expressions(expression: Expression) 
     check_expression(expression)
 
 
+@given(strategies.rich_expressions())
+def test_the_shared_strategies_of_every_leaf_draw_allowed_expressions(expression: Expression) -> None:
+    check_subscription(Subscription("s", expression))
+
+
+@given(strategies.rich_subscriptions())
+def test_the_shared_strategies_of_every_mode_draw_allowed_subscriptions(drawn: list[Subscription]) -> None:
+    for each in drawn:
+        check_subscription(each)
+
+
 def test_the_path_begins_where_the_caller_says() -> None:
     with pytest.raises(Refused) as raised:
         check_expression(And((In("a", ()),)), path="$.filter")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from index import oracle
+from schemas.derived import PUBLIC_FUNCTIONS
 from schemas.errors import Refused
-from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
+from schemas.expression import And, Derive, Expression, Leaf, Not, Or
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_event
 
@@ -57,9 +58,35 @@ def test_the_page_shows_every_predicate_and_connective_with_a_match_or_a_miss() 
     texts = [text for text, pairs in examples() if pairs]
     assert len(texts) == len(blocks("filter"))
     kinds = {type(node) for text in texts for node in nodes(parse_filter(text))}
-    assert kinds == {And, Or, Not, In, NotIn, Range, Exists, NotExists}
+    assert kinds == {And, Or, Not, *get_args(Leaf)}
     signs = "=|!=|>|>=|between|not between|in (|not in (|strong not in (|strong !=|exists|is null|all(|any(|^|--|/*"
     assert [sign for sign in signs.split("|") if not any(sign in text for text in texts)] == []
+
+
+def test_the_page_shows_a_match_and_a_miss_of_every_leaf() -> None:
+    """Each kind of leaf stands alone, or negated, in some example or as a part of one, and the oracle has seen both."""
+    seen: dict[tuple[type, bool], bool] = {}
+    for text, pairs in examples():
+        for leaf in nodes(parse_filter(text)):
+            for _, event in pairs if isinstance(leaf, get_args(Leaf)) else ():
+                seen[type(leaf), oracle.matches(leaf, decode_event(event.encode()))] = True
+    assert seen.keys() == {(kind, truth) for kind in get_args(Leaf) for truth in (True, False)}
+
+
+def functions(leaf: Expression) -> Iterator[str]:
+    attribute = getattr(leaf, "attribute", "")
+    while isinstance(attribute, Derive):
+        yield attribute.function
+        attribute = attribute.of
+
+
+def test_the_page_shows_every_function() -> None:
+    shown = {name for text, _ in examples() for leaf in nodes(parse_filter(text)) for name in functions(leaf)}
+    assert shown == PUBLIC_FUNCTIONS.keys()
+    table = PAGE.split("| function | of |")[1].split("\n\n")[0]
+    written = {"add": "a + n", "subtract": "a - n", "multiply": "a * n", "divide": "a / n"}
+    for name in PUBLIC_FUNCTIONS:
+        assert written.get(name, f"{name}(") in table
 
 
 def refusals() -> list[list[str]]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from schemas import filter_text
 from schemas.errors import Refused
-from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
+from schemas.expression import And, Contains, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
 from schemas.filter_text import format_filter, parse_filter
+from schemas.filter_words import FREE_WORDS, RESERVED_WORDS
 from schemas.values import INT64_MAX, INT64_MIN
 
 A, B, C = Exists("a"), Exists("b"), Exists("c")
@@ -92,6 +94,10 @@ READ: list[tuple[str, Expression]] = [
     ('"a ""b"" `c`" exists', Exists('a "b" `c`')),
     ('`a "b" ``c``` exists', Exists('a "b" `c`')),
     ('"" exists', Exists("")),
+    ("a = 1 && b exists || c exists", Or((And((In("a", (1,)), B)), C))),
+    ("!a exists && ! (b exists)", And((Not(A), Not(B)))),
+    ("a !in (1) and b !exists", And((NotIn("a", (1,)), NotExists("b")))),
+    ("a is true or a is not false", Or((In("a", (True,)), NotIn("a", (False,))))),
     ("a\u00a0exists -- the end", A),
     ("/* a\n ** */a--\nexists/**/", A),
 ]
@@ -110,18 +116,19 @@ def spelled(tree: Expression) -> str:
 REFUSED: list[tuple[str, str, str, str]] = [
     ("", "filter.empty", "1:1", "origin = 'JFK'"),
     (" \n -- nothing\n", "filter.empty", "1:1", "empty"),
-    ("a", "filter.syntax", "1:2", 'the filter ends where "=", "!="'),
+    ("a", "filter.syntax", "1:2", "the filter ends where an operator, such as =, !=, <, in, between, contains"),
     ("a = ", "filter.syntax", "1:4", "a value (a string in single quotes, a number, true or false) was expected"),
     ("a exists and\n  )", "filter.syntax", "2:3", "a predicate, such as origin = 'JFK', was expected"),
     ("a exists and", "filter.syntax", "1:13", "the filter ends where a predicate"),
     ("a = = 'x'", "filter.syntax", "1:5", '"=" was found where a value'),
     ("a = 1 b = 2", "filter.syntax", "1:7", '"b" was found where "and", "or", "^" or the end of the filter'),
-    ("dest airport = 'x'", "filter.syntax", "1:6", '"airport" was found where "=", "!="'),
+    ("dest airport = 'x'", "filter.syntax", "1:6", '"airport" was found where an operator, such as ='),
     ("a in (1 2)", "filter.syntax", "1:9", '"^", "," or ")"'),
     ("a in (1,)", "filter.syntax", "1:9", '")" was found where a value'),
     ("a = 1;", "filter.syntax", "1:6", '";" was found'),
     ("a = 'x'^b", "filter.syntax", "1:9", "the weight, a number, was expected"),
-    ("5 = 6", "filter.syntax", "1:5", "an attribute was expected"),
+    ("5 = 6", "filter.syntax", "1:6", "an attribute was expected where 6 stands"),
+    ("5 = 'x'", "filter.syntax", "1:5", 'an attribute, a number or "("'),
     ("all()", "filter.syntax", "1:5", "a predicate"),
     ("a = \u200b1", "filter.syntax", "1:5", "U+200B (ZERO WIDTH SPACE)"),
     ("(a = 1\nor b = 2", "filter.syntax", "2:9", 'close it with ")"'),
@@ -162,32 +169,15 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a =! 3", "operator.unknown", "1:3", 'did you mean "!="?'),
     ("a === 3", "operator.unknown", "1:3", 'did you mean "="?'),
     ("a ≠ 3", "operator.unknown", "1:3", 'did you mean "!="?'),
-    ("a = 1 && b = 2", "operator.unknown", "1:7", 'did you mean "and"?'),
     ("a = 1 | b = 2", "operator.unknown", "1:7", 'did you mean "or"?'),
-    ("!a exists", "operator.unknown", "1:1", 'did you mean "not"?'),
     ("a : 'x'", "operator.unknown", "1:3", 'did you mean "="?'),
-    ("a like 'x%'", "operator.unsupported", "1:3", '"like"'),
-    ("a NOT LIKE 'x%'", "operator.unsupported", "1:7", '"like"'),
-    ("b exists or\n a matches 'x'", "operator.unsupported", "2:4", '"matches"'),
-    ("a starts with 'x'", "operator.unsupported", "1:3", '"starts with"'),
-    ("a ends with 'x'", "operator.unsupported", "1:3", '"ends with"'),
-    ("a contains 'x'", "operator.unsupported", "1:3", '"contains"'),
-    ("a contains all ('x')", "operator.unsupported", "1:3", '"contains"'),
-    ("a within ('x')", "operator.unsupported", "1:3", '"within"'),
-    ("a equals ('x')", "operator.unsupported", "1:3", '"equals"'),
-    ("a glob 'x*'", "operator.unsupported", "1:3", '"glob"'),
-    ("a version >= '1.2'", "operator.unsupported", "1:3", '"version"'),
-    ("a in cidr '10.0.0.0/8'", "operator.unsupported", "1:6", '"cidr"'),
-    ("a has all ('x')", "operator.unsupported", "1:3", '"has all or has any"'),
-    ("a ~ 'x'", "operator.unsupported", "1:3", '"~"'),
-    ("a =~ 'x'", "operator.unsupported", "1:3", '"=~"'),
-    ("lower(a) = 'x'", "operator.unsupported", "1:6", '"lower"'),
-    ("a = lower ('x')", "operator.unsupported", "1:5", '"lower"'),
-    ("a % 4 = 1", "operator.unsupported", "1:3", "arithmetic"),
-    ("a + 1 > 2", "operator.unsupported", "1:3", "arithmetic"),
-    ("a > 5 -3", "operator.unsupported", "1:7", "arithmetic"),
-    ("dep-delay > 5", "operator.unsupported", "1:4", '"dep-delay"'),
-    ("day > 2013-07-01", "operator.unsupported", "1:11", "single quotes"),
+    ("a ~ 'x'", "operator.unknown", "1:3", 'did you mean "matches"?'),
+    ("a =~ 'x'", "operator.unknown", "1:3", 'did you mean "matches"?'),
+    ("a !~ 'x'", "operator.unknown", "1:3", 'did you mean "not matches"?'),
+    ("a = lower ('x')", "filter.syntax", "1:5", "around an attribute, not around a value"),
+    ("a > 5 -3", "filter.syntax", "1:7", "not calculated"),
+    ("dep-delay > 5", "filter.syntax", "1:5", '"dep-delay"'),
+    ("day > 2013-07-01", "filter.syntax", "1:11", "single quotes"),
     ("a in ()", "value.empty_list", "1:7", "at least one value"),
     ("a not in ()", "value.empty_list", "1:11", "at least one value"),
     ("a strong not in ( )", "value.empty_list", "1:19", "at least one value"),
@@ -203,15 +193,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("5 < a <= 5", "range.inverted", "1:10", "with ="),
     ("a > true", "range.type", "1:5", "boolean"),
     ("a between 1 and 'x'", "range.type", "1:17", "two numbers or two strings"),
-    ("a > 5^2", "weights.position", "1:6", "only values of = and in have weights"),
-    ("a between 1 and 2^3", "weights.position", "1:18", "only values of = and in"),
-    ("a exists^2", "weights.position", "1:9", "only values of = and in"),
-    ("(a = 1)^2", "weights.position", "1:8", "only values of = and in"),
-    ("a != 'x'^2", "weights.position", "1:9", "only values of = and in"),
-    ("a not in ('x'^2)", "weights.position", "1:14", "only values of = and in"),
-    ("a not in ('x')^2", "weights.position", "1:15", "only values of = and in"),
-    ("'x'^2 = a", "weights.position", "1:4", "only values of = and in"),
-    ("a = 'x'^2^3", "weights.position", "1:10", "one each"),
+    ("(a = 1)^2", "weights.position", "1:8", "where nothing can have one"),
+    ("a != 'x'^2", "weights.position", "1:9", "where nothing can have one"),
+    ("a not in ('x'^2)", "weights.position", "1:14", "where nothing can have one"),
+    ("a not in ('x')^2", "weights.position", "1:15", "where nothing can have one"),
+    ("'x'^2 = a", "weights.position", "1:4", "where nothing can have one"),
+    ("a = 'x'^2^3", "weights.position", "1:10", "once each"),
     ("a in (1^2, 'y', 1.0^3)", "weights.conflict", "1:17", "listed twice"),
     ("a in ('y', 'x'^1e7)", "weights.range", "1:12", "1,048,576"),
     ("a = 'x'^1e999", "weights.range", "1:5", "inf"),
@@ -240,9 +227,24 @@ def test_a_keyword_as_a_name_is_refused_with_the_advice_to_quote_it(word: str) -
 
 def test_the_reserved_words_are_the_words_of_the_grammar() -> None:
     grammar = (SCHEMAS / "filter.lark").read_text(encoding="utf-8")
-    words = set(re.findall(r'^\w+: "([a-z]+)"i _END$', grammar, re.MULTILINE)) | {"true", "false"}
-    assert words == set(RESERVED)
+    reserved = re.search(r"^NAME: /\(\?!\(\?:([a-z|]+)\)", grammar, re.MULTILINE)
+    assert reserved is not None
+    assert reserved[1].split("|") == list(RESERVED)
+    assert sorted(RESERVED_WORDS.values()) == sorted({*RESERVED} - {"false"})
     assert f"`{' '.join(RESERVED)}`" in PAGE
+
+
+def test_every_other_word_is_an_attribute_where_an_attribute_stands() -> None:
+    grammar = (SCHEMAS / "filter.lark").read_text(encoding="utf-8")
+    free = grammar.split("// Not reserved:")[1]
+    assert set(re.findall(r"^(\w+)(?:\.2)?: ", free, re.MULTILINE)) - {"_END", "COMMENT", "SPACE"} == FREE_WORDS.keys()
+    for phrase in FREE_WORDS.values():
+        for word in (*phrase.split(), phrase.split()[0].upper(), "timestamp", "date", "extract", "substring", "year"):
+            text = f"{word} = 1 and not {word} contains 'x' and 5 < {word} and {word} {word} exists"
+            with pytest.raises(Refused):
+                parse_filter(text)  # two names in a row
+            tree = parse_filter(text.rsplit(" and ", 1)[0])
+            assert tree == And((In(word, (1,)), Not(Contains(word, "x")), Range(word, gt=5)))
 
 
 @pytest.mark.parametrize("opening", ["(", "not ", "not (", "all(", "any(a exists, ", "(a exists or "])
@@ -261,6 +263,33 @@ def test_ten_thousand_open_parentheses_are_refused_at_the_end() -> None:
     with pytest.raises(Refused) as caught:
         parse_filter("(" * 10_000)
     assert (caught.value.code, caught.value.path) == ("filter.syntax", "line 1, column 10001")
+
+
+@pytest.mark.parametrize("sign", [*'(!=",/`^*[', "a ", "1,", "--\n(", "'x' "])
+def test_a_megabyte_of_signs_is_refused_before_it_is_parsed(sign: str) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_filter(sign * (2**20 // len(sign)))
+    assert caught.value.code == "filter.too_long"
+
+
+@pytest.mark.parametrize("start", ["", "a ", "a = ", "a = '"])
+@pytest.mark.parametrize("piece", ["a", "a.", ".", "''", "-- ", "/* ", "\n", "time", " "])
+def test_a_megabyte_of_few_words_is_refused_where_it_stops_being_a_filter(start: str, piece: str) -> None:
+    if (start, piece) != ("a = ", "''"):  # a string of quotes
+        with pytest.raises(Refused) as caught:
+            parse_filter(start + piece * (2**20 // len(piece)))
+        assert caught.value.code in ("filter.syntax", "filter.empty")
+
+
+def test_a_filter_has_at_most_so_many_words_values_and_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a in (1,2 /* , 3 */, 'it is' -- (\n\n, 4)"
+    tree = parse_filter(text)
+    monkeypatch.setattr(filter_text, "MAX_TOKENS", 11)
+    assert parse_filter(text) == tree
+    monkeypatch.setattr(filter_text, "MAX_TOKENS", 10)
+    with pytest.raises(Refused) as caught:
+        parse_filter(text)
+    assert (caught.value.code, caught.value.path) == ("filter.too_long", "line 3, column 4")
 
 
 @pytest.mark.parametrize(("connective", "node"), [("or", Or), ("and", And)])

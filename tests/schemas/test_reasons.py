@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import index
 import schemas
 
 PACKAGE = Path(schemas.__file__).parent
@@ -36,7 +37,8 @@ def codes_in(source: str) -> Iterator[str]:
 
 def test_the_map_lists_exactly_the_codes_that_are_raised() -> None:
     assert len(LISTED) == len(set(LISTED))
-    raised = {code for file in PACKAGE.glob("*.py") for code in codes_in(file.read_text(encoding="utf-8"))}
+    files = [*PACKAGE.rglob("*.py"), *Path(index.__file__).parent.rglob("*.py")]
+    raised = {code for file in files for code in codes_in(file.read_text(encoding="utf-8"))}
     assert raised == set(LISTED)
 
 

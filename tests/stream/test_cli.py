@@ -51,7 +51,10 @@ def event(tmp_path: Path) -> str:
 
 
 def test_the_commands_of_the_documentation_exist() -> None:
-    expected = "broker check dead-letters demo listen publish run settings subscribe topics unsubscribe"
+    expected = (
+        "broker check dead-letters demo explain index listen publish run settings similar subscribe topics unsubscribe "
+        "verify"
+    )
     assert expected.split() == COMMANDS
 
 
@@ -126,6 +129,50 @@ def test_explain_says_of_each_predicate_whether_it_holds(event: str) -> None:
     assert "'JFK'" in lines[0][1]
     assert "75" in lines[1][1]
     assert "absent" in lines[2][1]
+
+
+def test_explain_shows_the_values_that_a_predicate_on_a_function_sees(event: str) -> None:
+    result = tocsin("check", "dep_delay % 10 = 5 and length(carrier) > 2 and lower(gate) = 'a'", event, "--explain")
+    assert result.stdout.splitlines()[1:] == [
+        "  true   dep_delay % 10 = 5  (dep_delay % 10: 5)",
+        "  false  length(carrier) > 2  (length(carrier): 2)",
+        "  false  lower(gate) = 'a'  (lower(gate): absent)",
+    ]
+
+
+def test_check_warns_of_a_filter_that_is_true_or_false_whatever_the_event(event: str) -> None:
+    always, never = "every event matches this filter", "no event can match this filter"
+    expected = {
+        "dep_delay > 60 or not dep_delay > 60": always,
+        "gate is null or gate exists": always,
+        "origin = 'JFK' and not (origin = 'JFK' and true)": never,
+        "origin = 'JFK' and false": never,
+    }
+    results = together(["check", filter_, event] for filter_ in expected)
+    for (call, result), said in zip(results, expected.values(), strict=True):
+        assert result.returncode == (0 if said is always else 1), call
+        assert result.stderr == f"tocsin: warning: {said}\n", call
+
+
+def test_the_page_on_filters_shows_the_warning_that_happens(event: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
+    call, *said = page.split("\n$ tocsin ")[1].split("\n```")[0].splitlines()
+    result = tocsin(*shlex.split(call)[:-1], event)
+    assert [*result.stderr.splitlines(), *result.stdout.splitlines()] == said
+
+
+def test_check_warns_neither_of_true_and_false_nor_of_what_depends_on_the_event(event: str) -> None:
+    """Two values of one attribute may satisfy two predicates that no single value does."""
+    calls = [["check", filter_, event] for filter_ in ("true", "false", "dep_delay > 90 and dep_delay < 60")]
+    assert [result.stderr for _, result in together(calls)] == ["", "", ""]
+
+
+def test_explain_walks_two_thousand_levels(event: str) -> None:
+    """The depth of an expression is a setting; what is said of its predicates does not recurse."""
+    nested = "not " * 1999 + "origin = 'JFK'"
+    result = tocsin("check", nested, event, "--explain", "--set", "limits.depth=2000")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout == "no match\n  true   origin = 'JFK'  (origin: 'JFK')\n"
 
 
 def test_a_refused_filter_ends_with_2_and_says_where(event: str) -> None:

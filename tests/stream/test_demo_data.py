@@ -24,7 +24,6 @@ from stream.demo.display import Display
 from stream.demo.flights import event_key, flight_events
 from stream.demo.generated import generated_subscriptions
 from stream.demo.interrupt import INTERRUPTED, Stop, supervise
-from stream.demo.job_process import read_settings, write_settings
 from stream.demo.report import interesting
 from stream.demo.subscriptions import written_subscriptions
 from stream.demo.workload import Workload, build_workload
@@ -301,16 +300,6 @@ def test_the_works_exit_code_and_errors_come_through():
     assert supervise(lambda stop: 7, lambda: None) == 7
     with pytest.raises(TocsinError, match="the broker has ended"):
         supervise(fails, lambda: None)
-
-
-def test_the_settings_survive_their_file_and_ignore_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("TOCSIN_KAFKA__BOOTSTRAP_SERVERS", "elsewhere:9092")
-    folder = tmp_path / 'a "quoted" folder, é 𝄞'
-    folder.mkdir()
-    settings = read_settings(write_settings(folder, "127.0.0.1:1234", 5))
-    assert settings.kafka.bootstrap_servers == "127.0.0.1:1234"
-    assert settings.job.index_dir == str(folder / "index")
-    assert settings.job.top == 5
 
 
 def test_the_workload_is_decided_by_the_seed_alone():

@@ -117,6 +117,20 @@ def test_a_running_session_is_used_again(spark: SparkSession) -> None:
     assert spark_session(load_settings(None, [], {})) is spark
 
 
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("spark://a:7077,b:7077", "spark://a:7077,b:7077"),
+    ],
+)
+def test_a_local_master_tries_a_task_again_as_clusters_do(given: str, used: str) -> None:
+    assert spark_settings(load_settings(None, [f"job.master={given}"], {}), [])["spark.master"] == used
+
+
 def test_a_cluster_keeps_its_own_addresses() -> None:
     cluster = spark_settings(load_settings(None, ["job.master=spark://somewhere:7077"], {}), [])
     assert cluster["spark.master"] == "spark://somewhere:7077"

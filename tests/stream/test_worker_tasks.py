@@ -14,7 +14,7 @@ from index.writer import IndexWriter
 from schemas.records import DeadLetter
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
-from stream.decoding import Decoding
+from stream.decoding import Decoding, RegistryFailure
 from stream.matcher import MatchTask, match_batches
 from stream.spool import SpoolPlan
 
@@ -135,6 +135,43 @@ def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tu
     assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
     assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
     assert rows.total_counts(found).dead_letters == 1
+
+
+def _avro_task(index: tuple[Path, int], failure: RegistryFailure) -> MatchTask:
+    """A task whose schema registry nobody runs."""
+    decoding = Decoding("avro_registry", registry=(("url", "http://127.0.0.1:1"),), registry_failure=failure)
+    return _task(*index, decoding=decoding)
+
+
+FRAMED = _records(*[(None, b"\0\0\0\0\7\2")] * 3, (None, b"{}"))
+
+
+def test_a_registry_that_does_not_answer_postpones_the_whole_batch(index: tuple[Path, int]) -> None:
+    """Of the input nothing is left unread, and of a subscriptions batch no segment is written."""
+    task = _avro_task(index, "wait")
+    batches = iter([FRAMED, FRAMED, FRAMED])
+    (reason,) = rows.values_of(list(match_batches(task, batches)), rows.POSTPONED)
+    assert b"can't be reached for schema 7" in reason
+    assert list(batches) == []
+    keyed = _records(*[(b"s", b"\0\0\0\0\7\2")] * 3)
+    before = sorted((index[0] / "segments").iterdir())
+    found = list(absorb_batches(AbsorbTask(str(index[0]), "subscriptions", task.decoding), iter([keyed, keyed])))
+    assert [batch.column(0).to_pylist() for batch in found] == [[rows.POSTPONED]]
+    assert sorted((index[0] / "segments").iterdir()) == before
+
+
+def test_an_index_that_does_not_allow_an_answer_ends_the_job_with_its_sentence(index: tuple[Path, int]) -> None:
+    batches = iter([FRAMED, FRAMED])
+    found = list(match_batches(_task(index[0], 4711), batches))
+    (reason,) = rows.values_of(found, rows.FAILED)
+    assert b"4711.json is damaged: found no such file" in reason
+    assert list(batches) == []
+
+
+def test_a_registry_that_does_not_answer_makes_dead_letters_when_that_is_asked_for(index: tuple[Path, int]) -> None:
+    found = list(match_batches(_avro_task(index, "dead-letter"), iter([FRAMED])))
+    assert [letter.reason for letter in _letters(found)] == ["registry.unavailable"] * 3 + ["event.avro_prefix"]
+    assert rows.values_of(found, rows.POSTPONED) == []
 
 
 def test_spooled_rows_are_the_same_rows_in_the_same_order(index: tuple[Path, int]) -> None:

@@ -1,0 +1,143 @@
+"""Measures the block engine on one workload at one size: build, bytes, every top, every W, one event alone, phases."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from benchmarks.timing import Stopwatch, fastest, no_collection
+from index.block.engine import BlockEngine
+from index.block.matcher import Words
+from index.engine import Parts
+from index.event_block import EventBlock
+from schemas.records import Event, Subscription
+
+TOPS = (0, 10, 100)
+"""How many matches events want; 0 means all."""
+
+CHUNK = 512
+"""Events a block: as many as the widest masks hold."""
+
+ALONE = 64
+"""Events of the measurement of one event alone."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Milliseconds an event: on the processor, and by the clock of a machine that others share."""
+
+    cpu: float
+    wall: float
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One row: masks of ``words`` words (None: as the engine chooses), ``top`` matches an event (0: all)."""
+
+    words: int | None
+    top: int
+    cost: Cost
+
+
+class BlockResult(msgspec.Struct, frozen=True):
+    """What was measured.
+
+    Attributes
+    ----------
+    build
+        Seconds on the processor.
+    parts
+        Bytes a subscription of each of the segment's arrays; ids are none of them.
+    matches
+        Matches an event.
+    timings, alone
+        A stream of events; one event at a time, all matches.
+    prepared
+        All matches of blocks that another matcher has matched before, so that what a block keeps is there already.
+    phases
+        Milliseconds an event of the same, by the file of `index` that spent them; profiled, so their sum is a little
+        more.
+    """
+
+    build: float
+    parts: dict[str, float]
+    matches: float
+    timings: list[Timing]
+    alone: Cost
+    prepared: Cost
+    phases: dict[str, float]
+
+    def ms(self, top: int, words: int | None = None) -> float:
+        """Return the processor's milliseconds an event."""
+        return next(t.cost.cpu for t in self.timings if t.words == words and t.top == top)
+
+    @property
+    def bytes(self) -> float:
+        """Bytes a subscription."""
+        return sum(self.parts.values())
+
+
+def measure_block(
+    subscriptions: Sequence[Subscription], events: Sequence[Event], repetitions: int, seconds: float
+) -> tuple[BlockResult, Parts]:
+    """Measure, and return the parts as well, so that answers can be compared."""
+    watch = Stopwatch()
+    with no_collection():
+        parts = BlockEngine().build(subscriptions)
+    build = watch.read().cpu
+    timings = []
+    for words in (None, *get_args(Words)):
+        matcher = BlockEngine(words).open(parts)
+        for top in TOPS:
+            matcher.match(EventBlock.from_events(events[:CHUNK], top))
+            span = fastest(matcher.match, _blocks(events, top, CHUNK), repetitions, seconds)
+            timings.append(Timing(words, top, Cost(*span.over(len(events)))))
+    matcher = BlockEngine().open(parts)
+    few = events[:ALONE]
+    matcher.match(EventBlock.from_events(few[:1]))
+    alone = fastest(matcher.match, _blocks(few, 0, 1), repetitions, seconds)
+    prepared = [EventBlock.from_events(events[first : first + CHUNK]) for first in range(0, len(events), CHUNK)]
+    found = [len(matcher.match(block).event) for block in prepared]
+    again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]
+    result = BlockResult(
+        build,
+        {name: array.nbytes / len(subscriptions) for name, array in parts.items()},
+        sum(found) / len(events),
+        timings,
+        Cost(*alone.over(len(few))),
+        Cost(*again.over(len(events))),
+        _phases(matcher.match, prepared, len(events)),
+    )
+    return result, parts
+
+
+def _blocks(events: Sequence[Event], top: int, size: int) -> list[Callable[[], EventBlock]]:
+    """Return makers of blocks; a new block each time, since a block keeps what segments share of its translation."""
+    return [
+        lambda some=events[first : first + size]: EventBlock.from_events(some, top)  # type: ignore[misc]
+        for first in range(0, len(events), size)
+    ]
+
+
+def _phases(match: Callable[[EventBlock], object], blocks: Sequence[EventBlock], events: int) -> dict[str, float]:
+    """Profile one pass; a compiled function counts where it is defined, what it calls in compiled code included."""
+    profile = cProfile.Profile(time.thread_time)
+    for block in blocks:
+        profile.enable()
+        match(block)
+        profile.disable()
+    spent: defaultdict[str, float] = defaultdict(float)
+    for (file, _, _), (_, _, own, _, callers) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        if Path(file).parent.parent.name == "index" or Path(file).parent.name == "index":
+            spent[Path(file).stem] += own
+        else:
+            for (caller, _, _), (_, _, caller_own, _) in callers.items():
+                own -= caller_own
+                spent[Path(caller).stem if "index" in Path(caller).parts else "numpy, others"] += caller_own
+            spent["numpy, others"] += max(0.0, own)
+    return {name: 1e3 * seconds / events for name, seconds in sorted(spent.items(), key=lambda pair: -pair[1])}

@@ -1,0 +1,58 @@
+"""The results of the matching benchmark as a file: a run replaces what it measured anew and keeps the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.block_measure import BlockResult, Cost
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """A contender at one size.
+
+    Attributes
+    ----------
+    name
+        The contender's.
+    build
+        Seconds by the clock; None when it could not take part.
+    all, top
+        All matches, the ten best; None where it has no such thing.
+    ours
+        The block engine over the very same events, in the same run.
+    note
+        Why it could not take part, else empty.
+    """
+
+    name: str
+    build: float | None = None
+    all: Cost | None = None
+    top: Cost | None = None
+    ours: Cost | None = None
+    note: str = ""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One workload at one size, from one run."""
+
+    workload: str
+    subscriptions: int
+    events: int
+    seed: int
+    block: BlockResult
+    compared: list[Compared]
+
+
+def load(file: Path) -> list[Measured]:
+    """Return what a file holds; nothing when there is none."""
+    return msgspec.json.decode(file.read_bytes(), type=list[Measured]) if file.exists() else []
+
+
+def store(file: Path, fresh: Measured) -> list[Measured]:
+    """Put a measurement in the place of the older one with its workload and size, and return all."""
+    kept = [m for m in load(file) if (m.workload, m.subscriptions) != (fresh.workload, fresh.subscriptions)]
+    rows = sorted([*kept, fresh], key=lambda m: (m.workload, m.subscriptions))
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    return rows

@@ -1,0 +1,31 @@
+"""Draws figures: ``python -m benchmarks.papers whang2009.14 fontoura2010.7``; without arguments, all of both papers.
+
+``FULL=1`` runs the papers' own sizes. Question: do the shapes of the published figures hold for these engines? Seed 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks.papers import fontoura2010, whang2009
+from benchmarks.papers.figure import finish
+
+PAPERS = {"whang2009": whang2009.FIGURES, "fontoura2010": fontoura2010.FIGURES}
+
+
+def main(wanted: list[str]) -> None:
+    """Draw the figures, named paper.number."""
+    known = {f"{paper}.{number}": make for paper, figures in PAPERS.items() for number, make in figures.items()}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise SystemExit(f"there is no figure {', '.join(unknown)}; there are {', '.join(known)}")
+    for name in wanted or known:
+        begin = time.perf_counter()
+        print(f"\n{name}", flush=True)
+        finish(known[name]())
+        print(f"  took {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

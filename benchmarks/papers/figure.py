@@ -1,0 +1,131 @@
+"""A figure: our lines, the published values as marks, and what of the published shape holds; drawn, printed, stored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One engine over the sweep."""
+
+    name: str
+    x: list[float]
+    y: list[float]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published range at one point of the sweep, in the figure's unit; ``source`` says where it is printed."""
+
+    name: str
+    x: float
+    low: float
+    high: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper about the shape, what we found, and why it differs where it does."""
+
+    published: str
+    found: str
+    holds: bool
+    why_not: str = ""
+
+    def sentence(self) -> str:
+        """Return the claim in one line."""
+        if self.holds:
+            return f"Holds: {self.published} Found: {self.found}"
+        return f"Does not hold: {self.published} Found: {self.found} {self.why_not}".rstrip()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, ready to be drawn.
+
+    Attributes
+    ----------
+    paper, number
+        Module that makes it, and its number in the paper.
+    title, x_label, y_label
+        As in the paper.
+    lines, published, claims
+        See their types.
+    log_x, log_y
+        Whether an axis is logarithmic.
+    setting
+        Sizes, events and workload statistics of this run, for the record.
+    """
+
+    paper: str
+    number: int
+    title: str
+    x_label: str
+    y_label: str
+    lines: list[Line]
+    claims: list[Claim]
+    published: list[Published] = field(default_factory=list)
+    log_x: bool = False
+    log_y: bool = True
+    setting: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        return f"{self.paper}_figure_{self.number:02d}"
+
+
+def finish(figure: Figure) -> None:
+    """Print the figure's table and claims, and write its picture and numbers to `RESULTS`."""
+    RESULTS.mkdir(exist_ok=True)
+    print(f"\n{figure.paper}, figure {figure.number}: {figure.title}")
+    for key, value in figure.setting.items():
+        print(f"  {key}: {value}")
+    for line in figure.lines:
+        points = "  ".join(f"{x:g}: {y:.4g}" for x, y in zip(line.x, line.y, strict=True))
+        print(f"  {line.name:<20} {points}   ({figure.y_label})")
+    for claim in figure.claims:
+        print(f"  {claim.sentence()}")
+    (RESULTS / f"{figure.name}.json").write_text(json.dumps(asdict(figure), indent=1) + "\n")
+    _draw(figure, RESULTS / f"{figure.name}.png")
+
+
+def _draw(figure: Figure, file: Path) -> None:
+    canvas, axes = pyplot.subplots(figsize=(7.5, 5))
+    for line, shape in zip(figure.lines, "osD^v<>pPX*h" * 3, strict=False):
+        axes.plot(line.x, line.y, marker=shape, label=line.name)
+    for number, mark in enumerate(figure.published):
+        middle = (mark.low + mark.high) / 2
+        axes.errorbar(
+            [mark.x],
+            [middle],
+            yerr=[[middle - mark.low], [mark.high - middle]],
+            fmt="k_",
+            capsize=5,
+            alpha=0.7,
+            label=f"published: {mark.name}" if mark.name not in [m.name for m in figure.published[:number]] else None,
+        )
+    if figure.log_x:
+        axes.set_xscale("log")
+    if figure.log_y:
+        axes.set_yscale("log")
+    axes.set_xlabel(figure.x_label)
+    axes.set_ylabel(figure.y_label)
+    axes.set_title(f"{figure.paper}, figure {figure.number}: {figure.title}", fontsize=10)
+    axes.grid(True, which="both", alpha=0.25)
+    axes.legend(fontsize=8)
+    canvas.tight_layout()
+    canvas.savefig(file, dpi=110)
+    pyplot.close(canvas)

@@ -1,0 +1,1 @@
+"""Seeded workloads that tests and benchmarks share; `registry` lists them."""

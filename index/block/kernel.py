@@ -1,0 +1,10 @@
+"""The decorator of kernels: compiled, cached on disk, without the interpreter's lock and without counted references.
+
+Compiled functions count references to every array that they are given, by atomic additions, on entry and on return; for
+a function that runs once a record this costs several times what it does. A kernel allocates nothing and keeps nothing,
+and its caller holds the arrays, so it need not count.
+"""
+
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]

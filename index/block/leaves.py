@@ -1,0 +1,69 @@
+"""Leaves that score, numbered while subscriptions are read; those that general clauses need become columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from index.block.layout import Int32s
+from index.block.rows import Arrays, starts_of
+from index.block.vocabulary import Listed
+from schemas.values import SCORE_SCALE
+
+
+class Leaf(NamedTuple):
+    """A list of values that scores.
+
+    Attributes
+    ----------
+    listed
+        The list.
+    weights
+        One weight for each of its distinct terms, in their order.
+    weight
+        The weight of all of them, or None where they differ.
+    bound
+        No event with one value of the attribute and weights of at most 1 gets more, in units of 1 / SCORE_SCALE.
+    """
+
+    listed: Listed
+    weights: Sequence[float]
+    weight: float | None
+    bound: int
+
+
+class Leaves:
+    """Numbers leaves in the order in which they are met; an unweighted list is one leaf wherever it stands."""
+
+    def __init__(self) -> None:
+        self.met: list[Leaf] = []
+        self._unweighted: dict[int, int] = {}
+
+    def add(self, listed: Listed, weights: tuple[float, ...] | None) -> int:
+        """Return the number of a leaf; a value that is listed twice counts by its first weight."""
+        if weights is None:
+            found = self._unweighted.get(listed.predicate)
+            if found is None:
+                found = self._unweighted[listed.predicate] = len(self.met)
+                self.met.append(Leaf(listed, (1.0,) * len(listed.terms), 1.0, SCORE_SCALE))
+            return found
+        taken = weights if len(listed.places) == len(weights) else tuple(weights[place] for place in listed.places)
+        first = taken[0] if taken else 0.0
+        even = taken.count(first) == len(taken)
+        heaviest = first if even else max(taken)
+        self.met.append(Leaf(listed, taken, first if even else None, math.ceil(max(0.0, heaviest) * SCORE_SCALE)))
+        return len(self.met) - 1
+
+    def arrays(self, chosen: Iterable[int], ordinals: Int32s) -> Arrays:
+        """Return the chosen leaves in columns, each one's terms ascending by their ordinals."""
+        leaves = [self.met[number] for number in chosen]
+        start = starts_of((len(leaf.weights) for leaf in leaves), len(leaves))
+        size = int(start[-1])
+        terms = np.fromiter((term for leaf in leaves for term in leaf.listed.terms), np.int64, size)
+        weights = np.fromiter((weight for leaf in leaves for weight in leaf.weights), np.float64, size)
+        term = ordinals[terms]
+        order = np.lexsort((term, np.repeat(np.arange(len(leaves)), np.diff(start))))
+        return {"leaf_start": start, "leaf_term": term[order], "leaf_weight": weights[order]}

@@ -1,0 +1,65 @@
+"""Event patterns of Amazon EventBridge and filter policies of Amazon SNS as expression trees.
+
+Both are objects: nested members become dotted attributes, all of which must hold, and a list holds what an attribute
+may be, any of which is enough; ``$or`` lists patterns. Two rules differ. There null is a value, here it is absent. And
+``anything-but`` a prefix, suffix or wildcard wants that no value fits, while there one value that does not is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.check import check_expression
+from schemas.expression import And, Expression, In, NotExists, Or
+from schemas.imports.event_matchers import matcher
+from schemas.imports.parts import below, joined, members, unsupported
+
+
+def from_event_pattern(pattern: Any) -> Expression:
+    """Return the tree that an event pattern or a filter policy stands for.
+
+    Parameters
+    ----------
+    pattern
+        The pattern as plain JSON.
+
+    Raises
+    ------
+    Refused
+        ``import.unsupported`` with the path of what has no counterpart, or a code of `schemas.check`.
+    """
+    expression = _pattern(pattern, "", "$", 0)
+    check_expression(expression)
+    return expression
+
+
+def _pattern(pattern: Any, prefix: str, path: str, depth: int) -> Expression:
+    depth = below(depth, path)
+    if pattern == {}:
+        raise unsupported("the pattern is empty; name at least one attribute", path)
+    args: list[Expression] = []
+    for name, found in members(pattern, path).items():
+        place = f"{path}.{name:.40}"
+        if found == []:
+            raise unsupported("the list is empty; list at least one value, or leave it out", place)
+        if name == "$or" and isinstance(found, list):
+            branches = [_pattern(branch, prefix, f"{place}[{i}]", depth) for i, branch in enumerate(found)]
+            args.append(joined(Or, branches))
+        elif isinstance(found, list):
+            args.append(joined(Or, list(_alternatives(prefix + name, found, place))))
+        else:
+            args.append(_pattern(found, f"{prefix}{name}.", place, depth))
+    return joined(And, args)
+
+
+def _alternatives(attribute: str, found: list[Any], path: str) -> Iterator[Expression]:
+    """Yield what an attribute may be: the plain values in one list, then null and the matchers as written."""
+    values = tuple(value for value in found if isinstance(value, str | bool | int | float))
+    if values:
+        yield In(attribute, values)
+    for place, written in enumerate(found):
+        if written is None:
+            yield NotExists(attribute)
+        elif not isinstance(written, str | bool | int | float):
+            yield matcher(attribute, written, f"{path}[{place}]")

@@ -1,0 +1,92 @@
+"""What the commands share that look into a live index directory: options, opening it, scans with a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from stream.commands.shared import load
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from index.reader import Snapshot
+    from schemas.records import Event
+    from stream.settings import Settings
+
+Item = TypeVar("Item")
+
+PLAIN_WIDTH = 160
+"""Columns where there is no terminal."""
+
+REPORT_EVERY = 256
+"""Items of a scan from one look of the progress bar to the next."""
+
+IndexOption = Annotated[
+    Path | None, typer.Option("--index", metavar="DIR", help="Folder of the index; as a rule the settings name it.")
+]
+VersionOption = Annotated[
+    int | None,
+    typer.Option("--at-version", min=1, metavar="N", help="A version that is still kept; otherwise the latest."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
+
+
+def look_into(
+    context: typer.Context, index: Path | None, version: int | None, config: Path | None, overrides: list[str] | None
+) -> tuple[Settings, Snapshot]:
+    """Return the settings and an open version of the index that they, or ``--index``, name."""
+    named = [] if index is None else [f"job.index_dir={index}"]
+    settings = load(context, config, [*(overrides or []), *named])
+    from index.live import open_version
+
+    return settings, open_version(settings.job.index_dir, version)
+
+
+def event_of(text: str, settings: Settings, time: str | None) -> Event:
+    """Return the event that a JSON text holds, with a time as ``--time`` gives it or else that of now."""
+    import time as clock
+
+    import msgspec
+
+    from schemas.errors import TocsinError
+    from schemas.instants import instant
+    from schemas.json_codec import decode_event
+
+    moment = clock.time_ns() // 1000 if time is None else instant(time)
+    if moment is None:
+        raise TocsinError(f"{time!r:.60} is no time; RFC 3339 is wanted, such as 2026-05-01T12:00:00Z")
+    return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=moment)
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console; without a terminal it has no colours, and lines of a fixed length."""
+    from rich.console import Console
+
+    found = Console(stderr=stderr, highlight=False)
+    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+@contextmanager
+def progress_bar(total: int, title: str) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr, where that is a terminal, and give the function that says how many are done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    shown = console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def scanned(items: Iterable[Item], total: int, title: str) -> Iterator[Item]:
+    """Yield the items behind a `progress_bar`."""
+    with progress_bar(total, title) as update:
+        for done, item in enumerate(items, 1):
+            yield item
+            if done % REPORT_EVERY == 0:
+                update(done)

@@ -1,0 +1,83 @@
+"""Reads topics from their beginning, only what was committed, and knows when it has read to an end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+from stream import clients
+from stream.settings import Settings
+
+READ_AT_ONCE = 5000
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class CommittedReader:
+    """A consumer of no group.
+
+    Parameters
+    ----------
+    settings
+        How to reach the brokers.
+    topics, ends
+        What is read, and who knows its partitions.
+    take
+        Called with each record and the time, of `time.monotonic`, at which it came.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        topics: Iterable[str],
+        ends: clients.TopicEnds,
+        take: Callable[[Message, float], None],
+    ) -> None:
+        self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
+        self._take = take
+        self._at: dict[Place, int] = {}
+        self._admin = clients.admin(settings)
+        self._consumer = Consumer(clients.reader(settings, from_beginning=True))
+        self._consumer.assign([TopicPartition(*place, 0) for place in self._places])
+
+    def poll(self, seconds: float) -> None:
+        """Take in what comes within that time; less when there is much."""
+        messages = self._consumer.consume(READ_AT_ONCE, seconds)
+        arrived = time.monotonic()
+        for message in messages:
+            error = message.error()
+            if error is None:
+                self._take(message, arrived)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                # its offset lies behind the markers of the transactions, which are never delivered
+                self._at[message.topic() or "", message.partition() or 0] = message.offset() or 0
+            elif error.fatal():  # any other the client overcomes by itself, or the broker has ended, which ticks notice
+                raise KafkaException(error)
+
+    def ends(self) -> dict[Place, int]:
+        """Return where the topics end now, records of transactions that are not marked as committed yet included.
+
+        Kafka answers a commit before it has marked every partition, so the end of what consumers of committed records
+        see may still lie before the last transaction.
+        """
+        asked = {TopicPartition(*place): OffsetSpec.latest() for place in self._places}
+
+        def ask() -> dict[Place, int]:
+            answers = self._admin.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=clients.REQUEST_SECONDS
+            )
+            return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
+
+        return clients.while_passing(ask)
+
+    def reached(self, goal: Mapping[Place, int]) -> bool:
+        """Return whether everything before the goal has been taken in."""
+        return all(self._at.get(place, 0) >= offset for place, offset in goal.items())
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()

@@ -1,0 +1,96 @@
+"""One driver a folder: a lock that says who holds it, and that ends with its holder, however that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from schemas.errors import TocsinError
+
+LOCK_FILE = "driver.lock"
+
+
+class Holder(msgspec.Struct):
+    """Who holds a lock, as written in its file for the eye; the lock itself is the kernel's."""
+
+    job: str
+    pid: int
+    host: str
+    since: str
+
+
+class FolderLock:
+    """A context manager that holds a folder for this process.
+
+    The lock is `flock`'s, so the kernel frees it when the process ends, by a crash too, and the file that stays behind
+    locks nothing. Child processes do not inherit it: Python opens files that way.
+
+    Parameters
+    ----------
+    folder
+        The folder; made when missing.
+    setting
+        The setting that names it, for the sentence that refuses.
+    job
+        Name of the job.
+
+    Raises
+    ------
+    TocsinError
+        Another process holds it, or the folder can't be written.
+    """
+
+    def __init__(self, folder: Path, setting: str, job: str) -> None:
+        self._folder = folder
+        self._setting = setting
+        self._job = job
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        path = self._folder / LOCK_FILE
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held = self._refusal(path)
+            self._release()
+            raise held from None
+        except OSError as error:
+            self._release()
+            raise TocsinError(
+                f"the lock {path} can't be taken: {error.strerror}; name a folder on a disk that this process may "
+                f"write to and that supports locks ({self._setting})"
+            ) from error
+        holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, msgspec.json.encode(holder), 0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _refusal(self, path: Path) -> TocsinError:
+        try:
+            holder = msgspec.json.decode(path.read_bytes(), type=Holder)
+        except (OSError, msgspec.DecodeError):
+            who = "another job"  # it has the lock, and is about to write who it is
+        else:
+            who = f"job {holder.job}, process {holder.pid} on {holder.host} since {holder.since}"
+        return TocsinError(
+            f"{self._folder} is in use by {who}; stop that one, or give this job a folder of its own ({self._setting})"
+        )

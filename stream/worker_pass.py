@@ -1,0 +1,51 @@
+"""One pass of a micro-batch through the workers, taken again later while a worker says that the batch has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from schemas.errors import TocsinError
+from stream import rows
+from stream.progress import IndexProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 10.0
+
+Say = Callable[[str], None]
+"""Tells a person one sentence."""
+
+WorkerFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def pass_through_workers(
+    frame: DataFrame, function: WorkerFunction, progress: IndexProgress, say: Say
+) -> list[pa.RecordBatch]:
+    """Return the rows of `stream.rows` that the workers made of a micro-batch.
+
+    While a task postpones the batch, the pass is repeated: after half a second at first, after ten at last. Nothing of
+    a postponed pass counts. Batches that wait for the index meanwhile do not count this time as the index being stuck.
+
+    Raises
+    ------
+    Stopping
+        The job is being stopped between two passes.
+    TocsinError
+        A worker can't answer at all, for example because a file of the index is damaged.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        answers: list[pa.RecordBatch] = frame.mapInArrow(function, rows.SPARK_SCHEMA).toArrow().to_batches()
+        for failure in rows.values_of(answers, rows.FAILED):
+            raise TocsinError(failure.decode())
+        reasons = rows.values_of(answers, rows.POSTPONED)
+        if not reasons:
+            return answers
+        say(f"a batch waits and is tried again in {pause:g} s: {reasons[0].decode()}")
+        progress.pause(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

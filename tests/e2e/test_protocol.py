@@ -1,0 +1,213 @@
+"""The commit protocol, broken between any two of its steps: afterwards every notification is there, once and right.
+
+One job goes through all of it; each test ends with everything compared with the oracle. `stream/README.md` lists the
+failures and names these tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from index.directory import IndexDirectory
+from index.pins import pin
+from stream.checkpoint import last_batches, query_identity
+from stream.failpoints import VARIABLE
+from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
+from tests.e2e.oracle import assert_notifications_are_the_oracles
+
+TOP = 3
+PARTITIONS = 2
+MISSING = 4711
+"""A version that no manifest has."""
+
+PLACES = (
+    "subscriptions.published",
+    "subscriptions.committed",
+    "events.pinned",
+    "events.offsets-sent",
+    "events.committed",
+)
+"""Where the driver dies, in the order of the steps."""
+
+TRANSACTION_SECONDS = 5
+ABORTED_AFTER = TRANSACTION_SECONDS + 11
+"""Kafka looks for transactions that lasted too long every ten seconds."""
+
+
+class Exchange:
+    """The job, what was subscribed before anything was published, and what was published."""
+
+    def __init__(self, job: JobUnderTest, client: Client) -> None:
+        self.job = job
+        self.client = client
+        self.filters = {f"s{n}": f"a = {n % 5}^0.{n % 9 + 1} or b > {90 + n % 10}" for n in range(40)}
+        self.published: list[tuple[Coordinates, Any]] = []
+        self.subscribe(**self.filters, moving="n < 0")
+
+    def subscribe(self, **filters: str) -> None:
+        """Add or replace subscriptions; what they newly match must not have been published yet."""
+        self.filters |= filters
+        self.client.subscribe({id_: {"filter": text} for id_, text in filters.items()})
+
+    def publish(self, count: int = 60) -> None:
+        """Publish events, spread over the partitions."""
+        events = [{"a": n % 7, "b": n % 100, "n": len(self.published) + n} for n in range(count)]
+        records = [(str(event["n"]), msgspec.json.encode(event)) for event in events]
+        places = self.client.send_all(self.job.topics.events, records)
+        self.published += zip(places, events, strict=True)
+
+    def check(self) -> None:
+        """All that was published has been answered, once, as the oracle says."""
+        self.client.await_committed(self.job.events_group, self.job.topics.events)
+        assert_notifications_are_the_oracles(self.client, self.filters, self.published, TOP)
+
+    def restart(self, **environment: str) -> None:
+        assert self.job.stop() == 0
+        self.job.start(**environment)
+
+
+@pytest.fixture(scope="module")
+def exchange(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exchange]:
+    settings: dict[str, Any] = {
+        "top": TOP,
+        "transaction_timeout_ms": TRANSACTION_SECONDS * 1000,
+        "max_events_per_batch": 40,
+    }
+    with running_job(broker.bootstrap_servers, tmp_path_factory.mktemp("protocol"), **settings) as (job, client):
+        exchange = Exchange(job, client)
+        exchange.publish()
+        exchange.check()
+        yield exchange
+        exchange.check()
+        assert client.letters == []
+
+
+def _wait(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_driver_that_dies_between_any_two_steps_goes_on_there(exchange: Exchange) -> None:
+    """One batch of each query dies again and again, each time a step later: what was done is not done twice."""
+    job = exchange.job
+    assert job.stop() == 0
+    number = len(exchange.published)
+    exchange.subscribe(added=f"n >= {number} and a = 1", moving=f"n >= {number} and a = 2")
+    exchange.publish()
+    for place in PLACES:
+        job.start(wait=False, **{VARIABLE: f"{place}:SIGKILL"})
+        assert job.process.wait(PATIENCE) == -signal.SIGKILL, place
+        job.await_gone()
+        if place.startswith("events"):
+            begun, done = last_batches(job.folder / "checkpoint" / "events")
+            assert begun == done + 1, "the batch was under way"
+    job.start()
+    exchange.check()
+
+
+def test_workers_and_daemon_that_die_are_replaced_while_the_driver_goes_on(exchange: Exchange) -> None:
+    driver = exchange.job.process.pid
+    for _ in range(3):
+        exchange.publish()
+        for process in exchange.job.workers():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        exchange.check()
+    exchange.job.process.check()
+    assert exchange.job.process.pid == driver
+
+
+def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
+    job = exchange.job
+    (first,) = job.members("index.compaction")
+    first.kill()
+    _wait(lambda: bool(job.members("index.compaction")))
+    assert "the compaction ended with code -9 and was started again" in job.process.log.read_text()
+    exchange.publish()
+    exchange.check()
+
+
+def test_partitions_added_to_the_events_topic_are_read_from_their_beginning(exchange: Exchange) -> None:
+    topic = exchange.job.topics.events
+    AdminClient({"bootstrap.servers": exchange.client.bootstrap}).create_partitions(
+        [NewPartitions(topic, PARTITIONS + 1)]
+    )[topic].result(30)
+    _wait(lambda: len(exchange.client.producer.list_topics(topic).topics[topic].partitions) == PARTITIONS + 1)
+
+    def reached() -> bool:
+        exchange.publish(20)
+        return any(place[0] == PARTITIONS for place, _ in exchange.published)
+
+    _wait(reached)
+    exchange.check()
+
+
+def test_a_driver_that_slept_past_its_transaction_ends_and_the_next_one_goes_on(exchange: Exchange) -> None:
+    """Kafka aborts the transaction of a driver that gives no sign of life, and does not take it back."""
+    job = exchange.job
+    exchange.restart(**{VARIABLE: "events.offsets-sent:SIGSTOP"})
+    exchange.publish()
+    _wait(lambda: psutil.Process(job.process.pid).status() == psutil.STATUS_STOPPED)
+    time.sleep(ABORTED_AFTER)
+    os.kill(job.process.pid, signal.SIGCONT)
+    assert job.process.wait(PATIENCE) == 1
+    assert "its transaction lasted longer than job.transaction_timeout_ms" in job.process.tail(1)
+    job.await_gone()
+    job.start()
+    exchange.check()
+
+
+def test_a_second_job_with_the_name_fences_the_first_whose_batch_it_runs_again(exchange: Exchange) -> None:
+    """Here the second job is only its producer; with the first one's folders it would not get past their locks."""
+    job = exchange.job
+    other = Producer({"bootstrap.servers": exchange.client.bootstrap, "transactional.id": job.events_group})
+    other.init_transactions(30)
+    exchange.publish()
+    assert job.process.wait(PATIENCE) == 1
+    assert f"another job named {job.events_group} has taken over and this one was fenced off" in job.process.tail(1)
+    job.await_gone()
+    job.start()
+    exchange.check()
+
+
+def test_a_lost_checkpoint_begins_where_the_group_has_committed(exchange: Exchange) -> None:
+    assert exchange.job.stop() == 0
+    shutil.rmtree(exchange.job.folder / "checkpoint")
+    exchange.publish()
+    exchange.job.start()
+    exchange.check()
+
+
+def test_a_batch_whose_index_version_is_missing_ends_the_job_until_the_index_is_built_anew(exchange: Exchange) -> None:
+    job = exchange.job
+    exchange.restart(**{VARIABLE: "events.pinned:SIGKILL"})
+    exchange.publish()
+    assert job.process.wait(PATIENCE) == -signal.SIGKILL
+    job.await_gone()
+    index, checkpoint = job.folder / "index", job.folder / "checkpoint" / "events"
+    owner, (batch, _) = query_identity(checkpoint), last_batches(checkpoint)
+    IndexDirectory.of(index).pin(owner, batch).unlink()
+    assert pin(index, owner, batch, MISSING) == MISSING
+    job.start(wait=False)
+    assert job.process.wait(PATIENCE) == 1
+    assert f"{MISSING:020d}" in (told := job.process.tail(1))
+    assert "no such file" in told
+    assert "remove the index directory" in told
+    job.await_gone()
+    shutil.rmtree(index)
+    job.start()
+    exchange.check()

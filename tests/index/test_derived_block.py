@@ -1,0 +1,89 @@
+"""A block extended by derived attributes holds exactly what the oracle derives, whoever asked first."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index.attribute_names import attribute_name, derivation
+from index.derived_block import extended
+from index.event_block import EventBlock
+from index.oracle import leaf_values
+from schemas.expression import Attribute, Derive
+from schemas.records import Event
+from schemas.values import value_key
+from tests.leaf_strategies import rich_attributes
+from tests.strategies import rich_events
+
+TOKENS = Derive("~tokens", "a", ("words",))
+CHAINS = (Derive("length", TOKENS), Derive("mod", Derive("length", Derive("lower", "a")), (2,)), TOKENS)
+
+derived = st.lists(
+    st.one_of(rich_attributes(3), st.sampled_from(CHAINS)).filter(lambda a: isinstance(a, Derive)), max_size=4
+)
+
+
+def held(block: EventBlock, name: str) -> list[dict[object, float]]:
+    place = block.attribute_place.get(name, -1)
+    found: list[dict[object, float]] = []
+    for e in range(block.size):
+        entries = range(int(block.offsets[e]), int(block.offsets[e + 1]))
+        mine = [i for i in entries if block.terms[int(block.term[i])][0] == place]
+        found.append({_key(block.terms[int(block.term[i])][1]): float(block.weight[i]) for i in mine})
+        assert len(found[-1]) == len(mine)
+        assert not mine or mine == list(range(mine[0], mine[-1] + 1))
+    return found
+
+
+def _key(value: object) -> object:
+    return value_key(value) if value == value else "nan"  # type: ignore[arg-type]
+
+
+@given(st.lists(rich_events(), max_size=5), derived, derived)
+def test_derived_entries_are_the_oracles(happened: list[Event], first: list[Attribute], second: list[Attribute]) -> None:
+    block = EventBlock.from_events(happened)
+    for wanted in (first, second):
+        names = list(dict.fromkeys(map(attribute_name, wanted)))
+        longer = extended(block, names)
+        assert longer is extended(block, names)
+        assert (longer.top.tolist(), longer.time.tolist()) == (block.top.tolist(), block.time.tolist())
+        for attribute in wanted:
+            expected = [{_key(v): w for v, w in leaf_values(event, attribute)} for event in happened]
+            assert held(longer, attribute_name(attribute)) == expected
+        for name in block.attributes:
+            assert held(longer, name) == held(block, name)
+
+
+@given(st.lists(rich_events(), max_size=5), derived)
+def test_columns_of_the_added_terms_follow_those_of_the_block(happened: list[Event], wanted: list[Attribute]) -> None:
+    longer = extended(EventBlock.from_events(happened), list(dict.fromkeys(map(attribute_name, wanted))))
+    plain = EventBlock(
+        longer.attributes, longer.terms, longer.offsets, longer.term, longer.weight, longer.top, longer.time
+    )
+    assert longer.keys.to_list() == plain.keys.to_list()
+    assert repr(longer.numbers.double.tolist()) == repr(plain.numbers.double.tolist())
+    assert longer.numbers.remainder.tolist() == plain.numbers.remainder.tolist()
+    assert longer.plain.tolist() == plain.plain.tolist()
+
+
+def test_of_two_sources_the_heavier_gives_its_weight() -> None:
+    block = EventBlock.from_events([Event({"a": ("x", "X", "y")}, {"a": (-2.0, 3.0, 1.0)})])
+    name = attribute_name(Derive("lower", "a"))
+    assert held(extended(block, [name]), name) == [{("s", "x"): 3.0, ("s", "y"): 1.0}]
+
+
+@given(rich_attributes(4))
+def test_a_name_tells_how_its_attribute_is_derived(attribute: Attribute) -> None:
+    made = derivation(attribute_name(attribute))
+    if isinstance(attribute, str):
+        assert made is None
+        return
+    assert made is not None
+    rebuilt: Attribute = made.base
+    for step in made.steps:
+        rebuilt = Derive(step.function, rebuilt, step.args)
+    assert repr(rebuilt) == repr(attribute)
+    assert made.name == attribute_name(attribute)
+    assert json.loads(made.name[1:])[0] == made.base

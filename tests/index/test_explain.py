@@ -1,0 +1,272 @@
+"""Explanations: they agree with the oracle, the terms make the score, and no smaller set of leaves turns the answer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.explain.evidence import evidence
+from index.explain.explanation import Explanation, explain, in_time
+from index.explain.nearest import nearest
+from index.explain.outline import NEVER, outline
+from index.explain.plain import as_plain
+from index.oracle import leaf_holds, match_subscription, matches, relaxed_score, threshold_shares
+from schemas.expression import And, Exists, Expression, In, Not, NotIn, Or, Range
+from schemas.filter_text import parse_filter
+from schemas.records import Event, Subscription
+from tests.strategies import events, expressions, rich_events, rich_subscription, rich_subscriptions
+from tests.strategies import subscription as valid_subscription
+
+EVENT = Event({"a": (1,), "b": ("x", "y"), "text": ("A storm is coming",)}, {"b": (0.5, 2.0)}, time=1_000_000)
+
+
+def explained(filter_: str, event: Event = EVENT, **members: Any) -> Explanation:
+    return explain(Subscription("s", parse_filter(filter_), **members), event)
+
+
+def missing(explanation: Explanation) -> list[str]:
+    plain = as_plain(explanation)
+    return [plain["nodes"][place]["filter"] for place in plain["missing"]]
+
+
+def is_leaf(node: Expression) -> bool:
+    return not isinstance(node, And | Or | Not)
+
+
+def can_weigh(leaf: Any) -> bool:
+    given = getattr(leaf, "weights", None) or [getattr(leaf, "weight", None)]
+    return any(weight is None or weight != 0 for weight in given)
+
+
+def with_truths(expression: Expression, truths: Iterator[bool]) -> Expression:
+    """Return the tree with its leaves, in the order in which they are written, replaced by AND() and OR()."""
+    match expression:
+        case And(args):
+            return And(tuple(with_truths(arg, truths) for arg in args))
+        case Or(args):
+            return Or(tuple(with_truths(arg, truths) for arg in args))
+        case Not(arg):
+            return Not(with_truths(arg, truths))
+    return And(()) if next(truths) else Or(())
+
+
+@settings(max_examples=60)
+@given(rich_subscription("s"), rich_events())
+def test_an_explanation_gives_the_oracles_answer_score_and_truth_of_each_node(
+    subscription: Subscription, event: Event
+) -> None:
+    explanation = explain(subscription, event)
+    assert explanation.points == match_subscription(subscription, event)
+    tree = explanation.tree
+    assert tree.holds == [matches(node, event) for node in tree.nodes]
+    assert (explanation.distance == 0) == explanation.matches
+
+
+@settings(max_examples=60)
+@given(rich_subscription("s"), rich_events())
+def test_the_terms_of_the_leaves_that_count_sum_to_the_score(subscription: Subscription, event: Event) -> None:
+    explanation = explain(subscription, event)
+    if explanation.points is None:
+        return
+    if explanation.scores is not None:
+        counting = [place for place, counts in enumerate(explanation.scores.counts) if counts]
+        total = sum(term.points for place in counting for term in explanation.terms.get(place, ()))
+    else:
+        assert explanation.weighing is not None
+        assert explanation.weighing.total is not None
+        total = explanation.weighing.total
+        if subscription.mode == "relaxed":
+            assert total == sum(points or 0 for points in explanation.weighing.points.values())
+    assert total + explanation.priority == explanation.points
+
+
+@settings(max_examples=200)
+@given(expressions(max_leaves=6), events())
+def test_the_smallest_set_turns_the_answer_and_no_smaller_set_does(expression: Expression, event: Event) -> None:
+    tree = outline(expression, lambda leaf: leaf_holds(leaf, event))
+    leaves = [place for place, node in enumerate(tree.nodes) if is_leaf(node)]
+    if len(leaves) > 9:
+        return
+
+    def turned_by(chosen: tuple[int, ...]) -> bool:
+        truths = iter([tree.holds[place] != (place in chosen) for place in leaves])
+        return matches(with_truths(expression, truths), event) is not tree.holds[0]
+
+    sizes = (size for size in range(len(leaves) + 1) if any(map(turned_by, combinations(leaves, size))))
+    assert tree.flips[0] == next(sizes, NEVER)
+    chosen = tree.smallest_set()
+    assert turned_by(tuple(chosen)) == bool(chosen)
+    assert len(chosen) == (0 if tree.flips[0] == NEVER else tree.flips[0])
+
+
+@settings(max_examples=60)
+@given(rich_subscription("s", max_leaves=5), rich_events())
+def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Subscription, event: Event) -> None:
+    if subscription.mode == "all":
+        return
+    explanation = explain(subscription, event)
+    leaves = list(explanation.evidence)
+    nodes: Any = explanation.tree.nodes
+
+    def turned_by(chosen: tuple[int, ...]) -> bool:
+        """A leaf that is turned contributes all that it can where it did not, and nothing where it did."""
+        if subscription.threshold is None:
+            held = [relaxed_score(nodes[place], event) is not None for place in leaves]
+            can = [can_weigh(nodes[place]) for place in leaves]
+            now = any(h != (p in chosen) and (h or c) for p, h, c in zip(leaves, held, can, strict=True))
+        else:
+            shares = [threshold_shares(nodes[place], event) for place in leaves]
+            aim = [possible if not explanation.holds else 0 for _, possible in shares]
+            met = [a if p in chosen else s for p, (s, _), a in zip(leaves, shares, aim, strict=True)]
+            now = Fraction(sum(met), sum(p for _, p in shares)) >= Fraction(subscription.threshold)
+        return now is not explanation.holds
+
+    sizes = (size for size in range(len(leaves) + 1) if any(map(turned_by, combinations(leaves, size))))
+    assert len(explanation.turning) == next(sizes, 0)
+    assert turned_by(explanation.turning) == bool(explanation.turning)
+
+
+@settings(max_examples=60)
+@given(rich_subscriptions(min_size=1), rich_events(), st.integers(1, 4))
+def test_the_nearest_are_those_that_the_fewest_leaves_kept_away(
+    subscriptions: list[Subscription], event: Event, limit: int
+) -> None:
+    found = nearest(subscriptions, event, limit)
+    explanations = [explain(subscription, event) for subscription in subscriptions]
+    assert found.scanned == len(subscriptions)
+    assert found.matching == sorted(e.subscription.id for e in explanations if e.matches)
+    near = sorted((e.distance, -len(e.evidence), e.subscription.id) for e in explanations if 0 < e.distance < NEVER)
+    assert [s.id for s in found.near] == [id_ for _, _, id_ in near[:limit]]
+
+
+def test_a_list_of_1_and_one_of_true_are_not_mixed_up_in_a_scan() -> None:
+    subscriptions = [Subscription("number", In("a", (1,))), Subscription("truth", In("a", (True,)))]
+    assert nearest(subscriptions, EVENT, 1).matching == ["number"]
+    assert nearest(subscriptions[::-1], EVENT, 1).matching == ["number"]
+
+
+def test_what_is_missing_is_the_cheapest_way_to_a_match() -> None:
+    explanation = explained("a = 2 and (b = 'z' and c = 3 or d exists and not b = 'x' or not a = 1)")
+    assert missing(explanation) == ["a = 2", "a = 1"]
+    assert explanation.distance == 2
+
+
+def test_a_tree_that_is_false_whatever_its_leaves_are_is_never_near() -> None:
+    explanation = explained("a = 1 and false")
+    assert explanation.missing == ()
+    assert math.isinf(explanation.distance)
+    assert as_plain(explanation)["distance"] is None
+    assert nearest([explanation.subscription], EVENT, 3).near == []
+
+
+def test_the_branch_of_an_or_that_gives_the_most_counts_and_of_equal_ones_the_first() -> None:
+    explanation = explained("b = 'x'^2 or b = 'y'^3 or b = 'y'^3 or b = 'z'^9", priority=1.5)
+    assert explanation.scores is not None
+    assert explanation.scores.counts == [True, False, True, False, False]
+    assert as_plain(explanation)["score"] == 7.5
+    (term,) = explanation.terms[2]
+    assert (term.value, term.event_weight, term.weight) == ("y", 2.0, 3.0)
+
+
+def test_nothing_under_a_not_counts() -> None:
+    explanation = explained("a = 1^4 and not not b = 'x'^9")
+    assert as_plain(explanation)["score"] == 4.0
+    assert [node["score"] for node in as_plain(explanation)["nodes"]] == [4.0, 4.0, 0.0, None, None]
+
+
+def test_an_event_out_of_the_validity_is_one_step_away_and_its_leaves_are_not_blamed() -> None:
+    explanation = explained("a = 1", not_before=2_000_000)
+    assert (explanation.matches, explanation.holds, explanation.in_time) == (False, True, False)
+    assert (explanation.missing, explanation.distance) == ((), 1)
+    assert explained("a = 2", not_after=5).distance == 2
+
+
+@given(valid_subscription("s", max_leaves=1), events())
+def test_validity_is_judged_as_the_oracle_does(subscription: Subscription, event: Event) -> None:
+    always_true = msgspec.structs.replace(subscription, expression=And(()))
+    assert in_time(subscription, event) == (match_subscription(always_true, event) is not None)
+
+
+def test_a_threshold_names_the_heaviest_leaves_that_reach_it() -> None:
+    weighted = "a = 1^3 and c exists^1 and d exists^2 and e exists^4"
+    explanation = explained(weighted, mode="threshold", threshold=0.65)
+    assert missing(explanation) == ["e exists^4"]
+    plain = as_plain(explanation)
+    assert (plain["share"], plain["threshold"]) == (0.3, 0.65)
+    assert missing(explained(weighted, mode="threshold", threshold=0.85)) == ["d exists^2", "e exists^4"]
+
+
+def test_relaxed_wants_one_leaf_that_has_a_weight() -> None:
+    assert missing(explained("c exists^0 or d exists or e exists", mode="relaxed")) == ["d exists"]
+
+
+def test_two_thousand_levels_are_explained() -> None:
+    expression: Expression = In("a", (2,))
+    for level in range(1_000):
+        expression = Not(Or((expression, Range("a", gt=level)))) if level % 2 else And((Exists("a"), expression))
+    subscription = Subscription("deep", expression)
+    explanation = explain(subscription, EVENT)
+    assert explanation.points == match_subscription(subscription, EVENT)
+    assert len(msgspec.json.decode(msgspec.json.encode(as_plain(explanation)))["nodes"]) == len(explanation.tree.nodes)
+    assert nearest([subscription], EVENT, 1).scanned == 1
+
+
+@pytest.mark.parametrize(
+    ("filter_", "seen"),
+    [
+        ("b in ('y', 'z')", {"met": ["y"]}),
+        ("b not in ('y', 'z')", {"against": ["y"]}),
+        ("a > 0", {"met": [1]}),
+        ("a > 1", {"values": [1]}),
+        ("gone > 1", {"values": []}),
+        ("b exists", {"met": ["x", "y"]}),
+        ("b not exists", {"against": ["x", "y"]}),
+        ("b contains all ('x', 'z')", {"met": ["x"], "lacking": ["z"]}),
+        ("b within ('x', 'z')", {"met": ["x"], "against": ["y"]}),
+        ("b equals ('x', 'z')", {"met": ["x"], "against": ["y"], "lacking": ["z"]}),
+        ("b starts with 'x'", {"met": ["x"]}),
+        ("b matches '[y]'", {"met": ["y"]}),
+        ("length(b) = 1", {"values": [1], "met": [1]}),
+        ("text has all ('storm', 'hail')", {"met": ["storm"], "lacking": ["hail"]}),
+        ("text has any ('storm', 'hail')", {"met": ["storm"], "lacking": []}),
+    ],
+)
+def test_a_leaf_shows_what_it_saw(filter_: str, seen: dict[str, Any]) -> None:
+    (leaf,) = as_plain(explained(filter_))["nodes"]
+    assert {name: leaf[name] for name in seen} == seen
+
+
+@settings(max_examples=60)
+@given(rich_subscription("s"), rich_events())
+def test_evidence_says_the_same_as_the_truth_of_a_leaf(subscription: Subscription, event: Event) -> None:
+    explanation = explain(subscription, event)
+    for place, found in explanation.evidence.items():
+        leaf: Any = explanation.tree.nodes[place]
+        if isinstance(leaf, NotIn):
+            holds = not found.against and (bool(found.values) or not leaf.strong)
+        elif leaf.__struct_config__.tag == "not_exists":
+            holds = not found.against
+        else:
+            holds = bool(found.met) and not found.against and not found.missing
+        assert holds == explanation.tree.holds[place]
+
+
+@settings(max_examples=60)
+@given(rich_subscription("s"), rich_events(finite=True))
+def test_an_explanation_is_json(subscription: Subscription, event: Event) -> None:
+    plain = as_plain(explain(subscription, event))
+    assert json.loads(msgspec.json.encode(plain))["matches"] is plain["matches"]
+
+
+def test_evidence_of_many_values_is_whole() -> None:
+    values = tuple(range(5_000))
+    assert evidence(Range("a", ge=4_000), Event({"a": values})).met == values[4_000:]

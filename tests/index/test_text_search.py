@@ -1,0 +1,68 @@
+"""Searching one text for many finds exactly what searching for each alone does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index import patterns as patterns_module
+from index.byte_rows import ByteRows
+from index.needles import find_needles, parents
+from index.patterns import Patterns
+from schemas.patterns import full_match
+from tests.leaf_strategies import PATTERNS, TEXTS, rich_strings
+from tests.strategies import strings
+
+letters = st.text("ab\u00e9", min_size=1, max_size=4)
+groups = st.lists(st.sets(letters, max_size=8), min_size=1, max_size=3)
+texts = st.lists(st.tuples(st.text("ab\u00e9", max_size=8), st.integers(0, 2)), max_size=5)
+
+
+def found(listed: list[set[str]], asked: list[tuple[str, int]]) -> set[tuple[int, int, str]]:
+    keys = sorted((g, text.encode()) for g, members in enumerate(listed) for text in members)
+    group = np.array([g for g, _ in keys], np.int32)
+    group.flags.writeable = False
+    needles = ByteRows.of([key for _, key in keys])
+    of_text = np.array([g for _, g in asked], np.int64)
+    first, stop = (np.searchsorted(group, of_text, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    haystacks = ByteRows.of([b"b" + text.encode() for text, _ in asked])
+    place, needle = find_needles(haystacks, 1, first, stop, needles, parents(group, needles))
+    pairs = list(zip(place.tolist(), needle.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    return {(i, keys[n][0], keys[n][1].decode()) for i, n in pairs}
+
+
+@given(groups, texts)
+def test_needles_are_found_wherever_they_occur(listed: list[set[str]], asked: list[tuple[str, int]]) -> None:
+    expected = {
+        (i, g, text)
+        for i, (haystack, g) in enumerate(asked)
+        for text in (listed[g] if g < len(listed) else ())
+        if text in haystack
+    }
+    assert found(listed, asked) == expected
+
+
+def test_there_may_be_more_finds_than_were_reckoned_with() -> None:
+    many = {"a" * n for n in range(1, 200)}
+    assert len(found([many], [("a" * 199, 0)] * 3)) == 3 * 199
+
+
+@given(st.sets(st.sampled_from(PATTERNS)), rich_strings() | strings())
+def test_patterns_together_match_as_each_alone(chosen: set[str], text: str) -> None:
+    listed = sorted(chosen)
+    places = Patterns(listed).matching(text)
+    assert sorted(listed[place] for place in places) == [p for p in listed if full_match(p, text)]
+
+
+@pytest.mark.parametrize("memory", [1 << 14, 1 << 18, 1 << 22])
+def test_patterns_match_all_the_same_when_memory_is_short(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that do not compile, and sets whose passes fail, are found out, and their patterns run one by one."""
+    monkeypatch.setattr(patterns_module, "GROUP_MEMORY", memory)
+    listed = sorted(f"(?i).*[a-{c}]\\w{{{n}}}.*{c}.*" for c in "bcdefgh" for n in range(1, 20)) + list("xyz")
+    together = Patterns(listed)
+    for text in (*TEXTS, "abc defgh abcdefghij" * 5, "b" * 300):
+        places = sorted(together.matching(text))
+        assert [listed[place] for place in places] == [p for p in listed if full_match(p, text)]

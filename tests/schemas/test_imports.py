@@ -1,0 +1,232 @@
+"""Filters of other systems: what each becomes, which events it matches, and that nothing unknown widens a match."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index import oracle
+from schemas.check import check_expression
+from schemas.errors import Refused
+from schemas.filter_text import format_filter
+from schemas.imports.bool_queries import from_bool_query
+from schemas.imports.event_patterns import from_event_pattern
+from schemas.json_codec import decode_event
+
+EVENT_PATTERNS: list[tuple[Any, str, list[Any], list[Any]]] = [
+    ({"a": ["x", 5, True]}, "a in ('x', 5, true)", [{"a": 5.0}, {"a": ["y", "x"]}], [{"a": "5"}, {}]),
+    ({"a": {"b": ["x"]}, "c": [1]}, "a.b = 'x' and c = 1", [{"a": {"b": "x"}, "c": 1}], [{"a": {"b": "x"}}]),
+    ({"a": ["x", None]}, "a = 'x' or a not exists", [{"a": "x"}, {"a": None}, {}], [{"a": "y"}]),
+    ({"a": [{"prefix": "x"}]}, "a starts with 'x'", [{"a": "xy"}], [{"a": "yx"}]),
+    (
+        {"a": [{"prefix": {"equals-ignore-case": "x"}}, {"suffix": {"equals-ignore-case": "Y"}}, {"suffix": "z"}]},
+        "a starts with 'x' ignore case or a ends with 'Y' ignore case or a ends with 'z'",
+        [{"a": "Xa"}, {"a": "ay"}, {"a": "z"}],
+        [{"a": "aZ"}],
+    ),
+    ({"a": [{"equals-ignore-case": "X*"}]}, r"a glob 'X\*' ignore case", [{"a": "x*"}], [{"a": "xy"}]),
+    ({"a": [{"wildcard": r"x*[?\*"}]}, r"a glob 'x*\[\?\*'", [{"a": "xyz[?*"}], [{"a": "x[aa"}, {"a": "x[?b"}]),
+    ({"a": [{"numeric": [">", 0, "<=", 5]}]}, "0 < a <= 5", [{"a": 5}], [{"a": 0}, {"a": "3"}]),
+    ({"a": [{"numeric": ["=", 5]}]}, "a = 5", [{"a": 5}], [{"a": 6}]),
+    ({"a": [{"exists": False}], "b": [{"exists": True}]}, "a not exists and b exists", [{"b": 0}], [{"a": 1, "b": 1}]),
+    ({"a": [{"cidr": "10.0.0.0/8"}]}, "a in cidr '10.0.0.0/8'", [{"a": "10.1.1.1"}], [{"a": "11.1.1.1"}]),
+    (
+        {"a": [{"anything-but": ["x", 5]}]},
+        "a exists and not a within ('x', 5)",
+        [{"a": "y"}, {"a": ["x", "y"]}],
+        [{"a": "x"}, {"a": [5, "x"]}, {}],
+    ),
+    ({"a": [{"anything-but": "x"}]}, "a exists and not a within ('x')", [{"a": "y"}], [{"a": "x"}, {}]),
+    (
+        {"a": [{"anything-but": {"prefix": ["x", "y"]}}]},
+        "a exists and not a starts with 'x' and not a starts with 'y'",
+        [{"a": "z"}, {"a": 5}],
+        [{"a": "ya"}, {}],
+    ),
+    (
+        {"s": ["x"], "$or": [{"a": [1]}, {"b": {"c": [2]}}]},
+        "s = 'x' and (a = 1 or b.c = 2)",
+        [{"s": "x", "b": {"c": 2}}],
+        [{"s": "x", "a": 2}],
+    ),
+    ({"d": {"$or": [{"a": [1]}, {"b": [2]}]}}, "d.a = 1 or d.b = 2", [{"d": {"b": 2}}], [{"a": 1}]),
+]
+
+BOOL_QUERIES: list[tuple[Any, str, list[Any], list[Any]]] = [
+    ({"term": {"a": "x"}}, "a = 'x'", [{"a": ["y", "x"]}], [{"a": "X"}]),
+    ({"term": {"boost": {"value": 5, "boost": 2}}}, "boost = 5^2", [{"boost": 5}], [{"boost": 6}]),
+    (
+        {"term": {"a": {"value": "X?", "case_insensitive": True}}},
+        r"a glob 'X\?' ignore case",
+        [{"a": "x?"}],
+        [{"a": "xy"}],
+    ),
+    ({"terms": {"a": [1, "x"], "boost": 0.5}}, "a in (1^0.5, 'x'^0.5)", [{"a": 1}], [{"a": 2}]),
+    ({"terms": {"a": []}}, "false", [], [{"a": 1}]),
+    ({"range": {"a": {"gt": 1, "lte": 5}}}, "1 < a <= 5", [{"a": 5}], [{"a": 1}]),
+    (
+        {"range": {"a": {"gte": "2026-05-01", "lte": "2026-05-02"}}},
+        "a between time '2026-05-01' and time '2026-05-02T23:59:59.999999Z'",
+        [{"a": "2026-05-02T23:00:00Z"}],
+        [{"a": "2026-05-03T00:00:00Z"}],
+    ),
+    (
+        {"range": {"a": {"gt": "2026-05-01", "lt": "2026-06-01T12:00:00"}}},
+        "time '2026-05-01T23:59:59.999999Z' < a < time '2026-06-01T12:00:00Z'",
+        [{"a": "2026-05-02T00:00:00Z"}],
+        [{"a": "2026-05-01T23:00:00Z"}],
+    ),
+    ({"range": {"a": {"gte": "m"}}}, "a >= 'm'", [{"a": "n"}], [{"a": "l"}]),
+    ({"exists": {"field": "a"}}, "a exists", [{"a": ""}], [{}]),
+    ({"prefix": {"a": {"value": "x", "case_insensitive": True}}}, "a starts with 'x' ignore case", [{"a": "Xy"}], []),
+    ({"wildcard": {"a": {"value": r"x*[\?"}}}, r"a glob 'x*\[\?'", [{"a": "xy[?"}], [{"a": "xy[z"}]),
+    ({"regexp": {"a": "x|y+"}}, "a matches '(?s:x|y+)'", [{"a": "yy"}], [{"a": "xy"}]),
+    ({"match": {"a": "Spark kafka"}}, "a has any ('spark', 'kafka')", [{"a": "on Kafka"}], [{"a": "sparks"}]),
+    (
+        {"match": {"a": {"query": "Spark kafka", "operator": "AND", "boost": 2}}},
+        "a has all ('spark'^2, 'kafka'^2)",
+        [{"a": "kafka, Spark"}],
+        [{"a": "spark"}],
+    ),
+    ({"query": {"match_all": {}}}, "true", [{}], []),
+    ({"match_none": {}}, "false", [], [{}]),
+    (
+        {"bool": {"must": {"term": {"a": 1}}, "filter": [{"term": {"b": 2}}], "must_not": [{"term": {"c": 3}}]}},
+        "a = 1 and not not b = 2 and not c = 3",
+        [{"a": 1, "b": 2}],
+        [{"a": 1}, {"a": 1, "b": 2, "c": 3}],
+    ),
+    ({"bool": {"should": [{"term": {"a": 1}}, {"term": {"b": 2}}]}}, "a = 1 or b = 2", [{"b": 2}], [{}]),
+    (
+        {"bool": {"must": [{"term": {"c": 3}}], "should": [{"term": {"a": 1}}, {"term": {"b": 2}}]}},
+        "c = 3 and (true or a = 1 or b = 2)",
+        [{"c": 3}],
+        [{"a": 1}],
+    ),
+    (
+        {"bool": {"should": [{"term": {"a": 1}}, {"term": {"b": 2}}], "minimum_should_match": 2}},
+        "a = 1 and b = 2",
+        [{"a": 1, "b": 2}],
+        [{"a": 1}],
+    ),
+    ({"bool": {}}, "true", [{}], []),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "foreign", "text", "met", "missed"),
+    [
+        *(pytest.param(from_event_pattern, *case, id=case[1]) for case in EVENT_PATTERNS),
+        *(pytest.param(from_bool_query, *case, id=case[1]) for case in BOOL_QUERIES),
+    ],
+)
+def test_a_foreign_filter_becomes(kind: Any, foreign: Any, text: str, met: list[Any], missed: list[Any]) -> None:
+    tree = kind(foreign)
+    assert format_filter(tree) == text
+    for event in met + missed:
+        assert oracle.matches(tree, decode_event(json.dumps(event).encode())) == (event in met), event
+
+
+def test_what_only_filters_does_not_score() -> None:
+    query = {"bool": {"must": [{"term": {"a": 1}}], "filter": [{"term": {"b": 2}}]}}
+    assert oracle.as_score(oracle.score(from_bool_query(query), decode_event(b'{"a": 1, "b": 2}'))) == 1
+
+
+def test_the_page_says_what_comes_out() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "filters.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    said = re.findall(r"^(format_filter\(.*\))  # (.*)$", block, re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    assert [eval(call, names) for call, _ in said] == [text for _, text in said]
+    assert len(said) == 2
+
+
+REFUSED: list[tuple[Any, Any, str, str]] = [
+    (from_event_pattern, {}, "$", "empty"),
+    (from_event_pattern, {"a": {}}, "$.a", "empty"),
+    (from_event_pattern, {"a": []}, "$.a", "empty"),
+    (from_event_pattern, {"$or": []}, "$.$or", "empty"),
+    (from_event_pattern, [], "$", "an object was expected"),
+    (from_event_pattern, {"a": "x"}, "$.a", "an object was expected"),
+    (from_event_pattern, {"a": ["x", {"prefiks": "x"}]}, "$.a[1]", "prefix"),
+    (from_event_pattern, {"a": [{"prefix": "x", "suffix": "y"}]}, "$.a[0]", "one member"),
+    (from_event_pattern, {"a": [{"prefix": {"ignore-case": "x"}}]}, "$.a[0].prefix", "equals-ignore-case"),
+    (from_event_pattern, {"a": [{"numeric": [">", "5"]}]}, "$.a[0].numeric", "a number was expected"),
+    (from_event_pattern, {"a": [{"numeric": [[], 5]}]}, "$.a[0].numeric", "a string was expected"),
+    (from_event_pattern, {"a": [{"numeric": [">", 5, ">", 6]}]}, "$.a[0].numeric", "second"),
+    (from_event_pattern, {"a": [{"exists": 1}]}, "$.a[0].exists", "true or false"),
+    (from_event_pattern, {"a": [{"anything-but": {}}]}, "$.a[0].anything-but", "empty"),
+    (from_event_pattern, {"a": [{"anything-but": {"numeric": 5}}]}, "$.a[0].anything-but", "numeric"),
+    (from_event_pattern, {"a": [["x"]]}, "$.a[0]", "an object was expected"),
+    (from_bool_query, {}, "$", "one member"),
+    (from_bool_query, {"fuzzy": {"a": "x"}}, "$.fuzzy", "fuzzy"),
+    (from_bool_query, {"query": {"term": {"a": "x", "b": "y"}}}, "$.query.term", "one field"),
+    (from_bool_query, {"term": {"a": {"value": 1, "boots": 2}}}, "$.term.a", "boots"),
+    (from_bool_query, {"term": {"a": {"value": 1, "boost": "x"}}}, "$.term.a", "a number was expected"),
+    (from_bool_query, {"terms": {"a": "x"}}, "$.terms.a", "list"),
+    (from_bool_query, {"bool": {"must": [{"terms": {"a": [[]]}}]}}, "$.bool.must[0].terms.a", "true or false"),
+    (from_bool_query, {"bool": {"shoud": []}}, "$.bool", "should"),
+    (
+        from_bool_query,
+        {"bool": {"should": [{"bool": {}}], "minimum_should_match": "75%"}},
+        "$.bool",
+        "number of branches",
+    ),
+    (from_bool_query, {"range": {"a": {"gte": "now-1d"}}}, "$.range.a", "the present"),
+    (from_bool_query, {"range": {"a": {"from": 1}}}, "$.range.a", "gte"),
+    (from_bool_query, {"regexp": {"a": "x~y"}}, "$.regexp.a", "Lucene"),
+    (from_bool_query, {"exists": {}}, "$.exists", "a string was expected"),
+]
+
+
+@pytest.mark.parametrize(("kind", "foreign", "path", "said"), REFUSED, ids=[str(case[1])[:60] for case in REFUSED])
+def test_what_has_no_counterpart_is_refused_with_its_path(kind: Any, foreign: Any, path: str, said: str) -> None:
+    with pytest.raises(Refused) as caught:
+        kind(foreign)
+    assert (caught.value.code, caught.value.path) == ("import.unsupported", path)
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("kind", [from_event_pattern, from_bool_query])
+def test_nesting_without_end_is_refused(kind: Any) -> None:
+    foreign: Any = {"term": {"a": 1}} if kind is from_bool_query else {"a": [1]}
+    for _ in range(500):
+        foreign = {"bool": {"must": foreign}} if kind is from_bool_query else {"a": foreign}
+    with pytest.raises(Refused) as caught:
+        kind(foreign)
+    assert caught.value.code == "expression.too_deep"
+
+
+WORDS = (
+    *("a", "bool", "must", "should", "must_not", "term", "terms", "range", "match", "value", "boost", "gte", "query"),
+    *("prefix", "suffix", "anything-but", "numeric", "exists", "$or", "equals-ignore-case", "wildcard", "regexp", ">"),
+)
+
+
+def foreign_values() -> st.SearchStrategy[Any]:
+    plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(WORDS)
+    return st.recursive(
+        plain,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=3),
+        max_leaves=8,
+    )
+
+
+@given(st.sampled_from([from_event_pattern, from_bool_query]), foreign_values())
+@settings(max_examples=500)
+def test_any_value_becomes_an_allowed_tree_or_is_refused(kind: Any, foreign: Any) -> None:
+    try:
+        tree = kind(foreign)
+    except Refused as refused:
+        path = refused.path
+    else:
+        check_expression(tree)
+        path = "$"
+    assert path.startswith("$")

@@ -1,0 +1,34 @@
+"""The job's launcher: what it writes for the job, what it keeps from it, and how it tells of a job that ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import TocsinError
+from stream.demo.settings import demo_settings
+from stream.job_process import JobProcess
+from stream.settings import load_settings
+
+
+def test_the_settings_survive_their_file_and_ignore_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOCSIN_KAFKA__BOOTSTRAP_SERVERS", "elsewhere:9092")
+    folder = tmp_path / 'a "quoted" folder, é 𝄞'
+    folder.mkdir()
+    settings = demo_settings(folder, "127.0.0.1:1234", 5)
+    JobProcess(settings, folder)
+    assert load_settings(folder / "tocsin.toml", environ={}) == settings
+    assert settings.kafka.bootstrap_servers == "127.0.0.1:1234"
+    assert settings.job.index_dir == str(folder / "index")
+
+
+def test_a_job_that_ends_is_told_of_with_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_JOB__NO_SUCH_SETTING", "1")  # would be the reason, if the job saw it
+    settings = load_settings(None, ["kafka.client.no.such.property=1"], {})
+    with JobProcess(settings, tmp_path, working_folder=tmp_path) as job:
+        assert job.wait(60) == 1
+        with pytest.raises(TocsinError, match=r"exit code 1; its log ends with:\n.*no\.such\.property"):
+            job.check()

@@ -1,0 +1,58 @@
+"""The lock of a job's folders: one holder, named to the second, free again however the holder ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import TocsinError
+from stream.lock import LOCK_FILE, FolderLock
+
+HOLD = """
+import subprocess, sys
+from pathlib import Path
+from stream.lock import FolderLock
+with FolderLock(Path(sys.argv[1]), "job.index_dir", "first"):
+    child = subprocess.Popen(["sleep", "60"])
+    print(child.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def _hold(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_a_second_process_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+    with _hold(tmp_path / "new") as holder:
+        assert holder.stdout is not None
+        child = int(holder.stdout.readline())
+        words = rf"new is in use by job first, process {holder.pid} on \S+ since .*; stop that one, or .* \(job\.x\)"
+        with pytest.raises(TocsinError, match=words), FolderLock(tmp_path / "new", "job.x", "second"):
+            pass
+        holder.communicate()
+    subprocess.run(["kill", str(child)], check=True)
+    with FolderLock(tmp_path / "new", "job.x", "second"):
+        pass
+
+
+def test_a_killed_holder_frees_the_folder_even_while_a_child_of_it_lives(tmp_path: Path) -> None:
+    with _hold(tmp_path) as holder:
+        assert holder.stdout is not None
+        child = int(holder.stdout.readline())
+        holder.kill()
+        holder.wait()
+        with FolderLock(tmp_path, "job.x", "second"):
+            assert f'"pid":{holder.pid}' not in (tmp_path / LOCK_FILE).read_text()
+    subprocess.run(["kill", str(child)], check=True)
+
+
+def test_a_folder_that_can_not_be_written_is_refused_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TocsinError, match=r"can't be taken: .*\(job\.x\)"), FolderLock(tmp_path / "file", "job.x", "j"):
+        pass

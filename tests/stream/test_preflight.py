@@ -1,0 +1,159 @@
+"""The checks before the first micro-batch, one by one: what is refused, with which words, and what is let through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from index.manifest import EMPTY, Manifest
+from schemas.errors import TocsinError
+from stream.bindings import bind
+from stream.preflight import check_events, check_index
+from stream.sources import Source
+
+SUBSCRIPTIONS = Source("cluster-1", "subs", "id-1", 2)
+EVENTS = Source("cluster-1", "events", "id-2", 2)
+
+
+def _manifest(absorbed: dict[int, int], source: str = str(SUBSCRIPTIONS)) -> Manifest:
+    return msgspec.structs.replace(EMPTY, version=3, absorbed=absorbed, source=source)
+
+
+def _checkpoint(folder: Path, topic: str, *ends: dict[int, int], done: int) -> Path:
+    """A query's checkpoint: one file of end offsets a batch begun, one commit a batch done."""
+    (folder / "offsets").mkdir(parents=True)
+    (folder / "commits").mkdir()
+    for number, end in enumerate(ends):
+        body = json.dumps({topic: {str(partition): offset for partition, offset in end.items()}})
+        (folder / "offsets" / str(number)).write_text(f"v1\n{{}}\n{body}\n")
+    for number in range(done):
+        (folder / "commits" / str(number)).write_text("v1\n{}\n")
+    return folder
+
+
+class TestIndex:
+    """`check_index`."""
+
+    def check(self, folder: Path, manifest: Manifest, **changes: Any) -> None:
+        given: dict[str, Any] = {"source": SUBSCRIPTIONS, "beginnings": {0: 0, 1: 0}, "ends": {0: 10, 1: 10}} | changes
+        check_index(folder, manifest, given["source"], folder / "progress", given["beginnings"], given["ends"])
+
+    def test_an_index_that_fits_or_is_new_is_let_through(self, tmp_path: Path) -> None:
+        self.check(tmp_path, EMPTY, beginnings={0: 5, 1: 5})
+        self.check(tmp_path, _manifest({0: 10, 1: 3}))
+        self.check(tmp_path, _manifest({0: 10}, source=""))
+        _checkpoint(tmp_path / "progress", "subs", {0: 10, 1: 3}, {0: 11, 1: 4}, done=1)
+        self.check(tmp_path, _manifest({0: 10, 1: 3}))
+
+    @pytest.mark.parametrize(
+        ("source", "words"),
+        [
+            (Source("cluster-2", "subs", "id-1", 2), "is on another cluster; remove the index directory"),
+            (Source("cluster-1", "subs", "id-9", 2), "was created again"),
+            (Source("cluster-1", "subs", "id-1", 3), "with 2 partitions, but now there are 3"),
+        ],
+    )
+    def test_another_source_is_refused(self, tmp_path: Path, source: Source, words: str) -> None:
+        with pytest.raises(TocsinError, match=words):
+            self.check(tmp_path, _manifest({0: 1, 1: 1}), source=source)
+
+    def test_a_topic_that_was_cut_off_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(TocsinError, match="partition 1 of subs up to offset 11, but the topic ends at 10"):
+            self.check(tmp_path, _manifest({0: 10, 1: 11}))
+
+    def test_records_that_are_gone_before_they_were_absorbed_are_missed(self, tmp_path: Path) -> None:
+        with pytest.raises(TocsinError, match="offsets 4 to 6 in partition 0 of subs were removed before"):
+            self.check(tmp_path, _manifest({0: 4, 1: 10}), beginnings={0: 7, 1: 0})
+
+    def test_progress_ahead_of_the_index_is_refused(self, tmp_path: Path) -> None:
+        _checkpoint(tmp_path / "progress", "subs", {0: 10, 1: 9}, done=1)
+        with pytest.raises(TocsinError, match=r"read partition 1 of subs up to offset 9, but the index .* absorbed 8"):
+            self.check(tmp_path, _manifest({0: 10, 1: 8}))
+
+
+class TestEvents:
+    """`check_events`."""
+
+    def check(self, checkpoint: Path, committed: dict[int, int], **changes: Any) -> tuple[dict[int, int], list[str]]:
+        given: dict[str, Any] = {"beginnings": {0: 0, 1: 0}, "ends": {0: 90, 1: 90}} | changes
+        said: list[str] = []
+        start = check_events(
+            checkpoint, EVENTS, "job-events", committed, given["beginnings"], given["ends"], said.append
+        )
+        return start, said
+
+    def test_a_new_checkpoint_begins_at_the_committed_offsets(self, tmp_path: Path) -> None:
+        assert self.check(tmp_path, {}) == ({}, [])
+        assert self.check(tmp_path, {0: 7, 1: 8}) == ({0: 7, 1: 8}, [])
+
+    def test_lost_offsets_of_a_group_matter_only_when_a_batch_is_under_way(self, tmp_path: Path) -> None:
+        idle = _checkpoint(tmp_path / "idle", "events", {0: 5, 1: 5}, done=1)
+        assert self.check(idle, {}) == ({0: 5, 1: 5}, [])
+        first = _checkpoint(tmp_path / "first", "events", {0: 5, 1: 5}, done=0)
+        assert self.check(first, {}) == ({}, [])
+        under_way = _checkpoint(tmp_path / "busy", "events", {0: 5, 1: 5}, {0: 9, 1: 5}, done=1)
+        words = r"no committed offsets of the group job-events.*up to offsets \{0: 9, 1: 5\}.*else to \{0: 5, 1: 5\}"
+        with pytest.raises(TocsinError, match=words):
+            self.check(under_way, {})
+        assert self.check(under_way, {0: 9, 1: 5}) == ({0: 5, 1: 5}, [])
+
+    def test_a_group_that_was_set_back_is_refused(self, tmp_path: Path) -> None:
+        checkpoint = _checkpoint(tmp_path / "c", "events", {0: 5, 1: 5}, done=1)
+        with pytest.raises(TocsinError, match="partition 1 of events up to offset 5, but the group job-events is at 4"):
+            self.check(checkpoint, {0: 5, 1: 4})
+
+    def test_a_topic_that_was_cut_off_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(TocsinError, match="partition 0 of events up to offset 91, but the topic ends at 90"):
+            self.check(tmp_path, {0: 91})
+
+    def test_events_that_are_gone_are_told_and_passed_over_once_the_checkpoint_is_removed(self, tmp_path: Path) -> None:
+        checkpoint = _checkpoint(tmp_path / "c", "events", {0: 5, 1: 5}, done=1)
+        words = r"3 events of events were removed before they were matched: partition 1 offsets 5 to 7; .* remove the"
+        with pytest.raises(TocsinError, match=words):
+            self.check(checkpoint, {0: 5, 1: 5}, beginnings={0: 0, 1: 8})
+        start, said = self.check(tmp_path / "new", {0: 5, 1: 5}, beginnings={0: 0, 1: 8})
+        assert start == {0: 5, 1: 8}
+        assert said == ["3 events of events were removed before they were matched: partition 1 offsets 5 to 7"]
+
+
+class TestBinding:
+    """`bind`."""
+
+    @staticmethod
+    def index(folder: Path) -> Path:
+        folder.mkdir()
+        return folder
+
+    def test_a_checkpoint_stays_with_its_index_wherever_that_is_moved(self, tmp_path: Path) -> None:
+        index = self.index(tmp_path / "index")
+        bind(tmp_path / "c", index, EVENTS, index_is_new=True)
+        bind(tmp_path / "c", index, EVENTS, index_is_new=False)
+        moved = index.rename(tmp_path / "moved")
+        bind(tmp_path / "c", moved, EVENTS, index_is_new=False)
+        other = self.index(tmp_path / "other")
+        with pytest.raises(TocsinError, match=r"belongs to the index of .*moved, not to that of .*other; name the one"):
+            bind(tmp_path / "c", other, EVENTS, index_is_new=False)
+
+    def test_an_index_that_is_built_anew_takes_its_place(self, tmp_path: Path) -> None:
+        bind(tmp_path / "c", self.index(tmp_path / "one"), EVENTS, index_is_new=True)
+        rebuilt = self.index(tmp_path / "two")
+        bind(tmp_path / "c", rebuilt, EVENTS, index_is_new=True)
+        bind(tmp_path / "c", rebuilt, EVENTS, index_is_new=False)
+
+    def test_another_events_topic_is_refused_and_more_partitions_are_not(self, tmp_path: Path) -> None:
+        index = self.index(tmp_path / "index")
+        bind(tmp_path / "c", index, EVENTS, index_is_new=True)
+        bind(tmp_path / "c", index, msgspec.structs.replace(EVENTS, partitions=9), index_is_new=False)
+        with pytest.raises(TocsinError, match=r"counts the offsets of topic events .id id-2. of cluster"):
+            bind(tmp_path / "c", index, msgspec.structs.replace(EVENTS, id="id-3"), index_is_new=False)
+
+    def test_a_damaged_binding_is_refused_with_the_cure(self, tmp_path: Path) -> None:
+        index = self.index(tmp_path / "index")
+        bind(tmp_path / "c", index, EVENTS, index_is_new=True)
+        (tmp_path / "c" / "binding.json").write_text("{")
+        with pytest.raises(TocsinError, match=r"is damaged .*; remove the checkpoint folder"):
+            bind(tmp_path / "c", index, EVENTS, index_is_new=False)
