@@ -3,7 +3,9 @@
 #   make test    all tests (about ten minutes on two cores)
 #   make check   formatting, lint, types and the rule of imports
 #   make bench   the end-to-end benchmark
+#   make papers  the figures of two papers, drawn with the engines here (FULL=1 for the papers' own sizes)
 #   make faults  kill parts of a job under load, N=50 times, and count what is lost or doubled
+#   make fuzz-matching  the engine against the oracle on random subscriptions and events, for MINUTES=10
 #   make clean   remove what the commands made, .venv included
 # PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
 
@@ -11,9 +13,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 N ?= 50
+MINUTES ?= 10
 export PYTHON
 
-.PHONY: help demo test check bench faults docs lock clean java
+.PHONY: help demo test check bench faults fuzz-matching docs lock clean java
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,9 +39,16 @@ bench: java $(VENV)/.has-dev
 faults: java $(VENV)/.has-dev
 	$(BIN)/python -m tests.faults.run --faults $(N) $(ARGS)
 
+papers: $(VENV)/.has-dev
+	$(BIN)/python -m benchmarks.papers $(ARGS)
+
+fuzz-matching: $(VENV)/.has-dev
+	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) $(ARGS)
+
 # Reference pages that are made from the code; a test keeps them in step.
 docs: $(VENV)/.has-dev
 	$(BIN)/tocsin settings --markdown > docs/settings.md
+	$(BIN)/python -c 'from stream.settings_reference import settings_toml; print(settings_toml(), end="")' > stream/tocsin.toml
 
 java:
 	@sh deploy/java.sh

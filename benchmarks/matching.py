@@ -43,6 +43,7 @@ SEED = 1
 MEASURED = tuple(name for name in WORKLOADS if name not in ("mixed", "keywords-leaf"))
 RESULTS = Path(__file__).parent / "results"
 FILE = RESULTS / "matching.json"
+OTHERS = ("counting", "kindex-dnf", "mokaccino", "perq", "a-tree")
 SHARES = (100, 10, 1)
 """Full size divided by these is measured."""
 
@@ -71,6 +72,8 @@ def _measure(source: Workload, size: int, options: argparse.Namespace, console: 
         f"  block: all {block.ms(0):.4f} ms, top 10 {block.ms(10):.4f}, top 100 {block.ms(100):.4f}, alone "
         f"{block.alone.cpu:.3f}, {block.matches:,.0f} matches, {block.bytes:.1f} bytes, build {block.build:.0f} s"
     )
+    if not options.others:
+        return Measured(source.name, size, len(events), options.seed, block, [])
     compared = _compare(parts, subscriptions, events[: options.compared], options, console)
     return Measured(source.name, size, len(events), options.seed, block, compared)
 
@@ -95,9 +98,10 @@ def _compare(
     bounds = Bounds(options.limit, options.gigabytes)
     found = []
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-", dir=options.scratch) as folder:
-        for name, make in _contenders(Path(options.scratch or folder), ranked).items():
+        makers = _contenders(Path(options.scratch or folder), ranked)
+        for name in options.others:
             try:
-                run = run_apart(make, subscriptions, events, bounds)
+                run = run_apart(makers[name], subscriptions, events, bounds)
             except Unable as unable:
                 found.append(Compared(name, note=str(unable)))
                 console.print(f"  {name}: {unable}")
@@ -128,6 +132,7 @@ def _options() -> argparse.Namespace:
         "--subscriptions", type=int, nargs="+", help="sizes; by default 1/100, 1/10 and all of the full"
     )
     parser.add_argument("--events", type=int, default=1024, help="events of the block engine's measurements")
+    parser.add_argument("--others", nargs="*", choices=OTHERS, default=OTHERS, help="with whom ours is compared")
     parser.add_argument("--compared", type=int, default=64, help="how many of them the others are given")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--repetitions", type=int, default=5, help="the fastest one counts")

@@ -48,6 +48,7 @@ REACH: tuple[Reach, ...] = (
     Reach("trees-wide", "all matches", 0.45, _all),
     Reach("ranges", "all matches", 0.10, _all),
     Reach("keywords", "all matches", 0.12, _all),
+    Reach("keywords", "top 10", 0.12, lambda r: r.ms(10)),
     Reach("ads-uniform", "memory, weights included", 60.0, lambda r: r.bytes, "bytes a subscription"),
 )
 

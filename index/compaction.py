@@ -7,6 +7,7 @@ Killed at any moment it leaves nothing but files that garbage collection removes
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -24,12 +25,17 @@ from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
 from index.manifest import latest
 from index.merge import merge
 from index.merge_policy import MergePlan, SegmentStat
+from index.observed import store
 from schemas.errors import TocsinError
+from schemas.texts import ANALYSERS, set_analyser
 
 __all__ = ["compact", "due", "merge", "watch"]
 
 MERGES_AT_ONCE = 2
 """A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
+
+FOLD_SECONDS = 30.0
+"""Pause between two looks for increments of statistics."""
 
 
 def due(directory: AnyPath | IndexDirectory, busy: Container[str] = ()) -> list[MergePlan]:
@@ -43,6 +49,7 @@ def due(directory: AnyPath | IndexDirectory, busy: Container[str] = ()) -> list[
 def compact(directory: AnyPath | IndexDirectory, engine: Engine) -> list[int]:
     """Carry out the merges that are due until none is, or until another process does; return the versions published."""
     published: list[int] = []
+    _fold(directory)
     while plans := due(directory):
         versions = [version for plan in plans if (version := merge(directory, plan, engine)) is not None]
         if not versions:
@@ -59,7 +66,7 @@ def watch(
     superseded: float = SUPERSEDED_SECONDS,
     unpublished: float = UNPUBLISHED_SECONDS,
 ) -> None:
-    """Carry out merges as they fall due, and collect garbage, until ``stopped`` says so.
+    """Carry out merges as they fall due, fold statistics, and collect garbage, until ``stopped`` says so.
 
     Parameters
     ----------
@@ -75,7 +82,7 @@ def watch(
         As for `index.garbage.collect`.
     """
     running: dict[Future[int | None], MergePlan] = {}
-    collected = time.monotonic()
+    collected = folded = time.monotonic()
     with ThreadPoolExecutor(MERGES_AT_ONCE) as pool:
         while not stopped():
             for future in [future for future in running if future.done()]:
@@ -84,12 +91,21 @@ def watch(
             busy = {name for plan in running.values() for name in plan.inputs}
             for plan in due(directory, busy)[: MERGES_AT_ONCE - len(running)]:
                 running[pool.submit(merge, directory, plan, engine)] = plan
+            if time.monotonic() - folded >= FOLD_SECONDS:
+                _fold(directory)
+                folded = time.monotonic()
             if time.monotonic() - collected >= superseded / 10:
                 collect(directory, superseded, unpublished)
                 collected = time.monotonic()
             _pause(running, every)
     for future in running:
         future.result()
+
+
+def _fold(directory: AnyPath | IndexDirectory) -> None:
+    """Fold the increments of statistics; merging can do without, for example on a full disk."""
+    with contextlib.suppress(TocsinError):
+        store.fold(directory)
 
 
 def lower_priority() -> None:
@@ -108,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     lower_priority()
+    set_analyser(options.analyser)
     if options.with_parent is not None:
         threading.Thread(target=_end_with, args=(options.with_parent,), daemon=True).start()
     try:
@@ -128,6 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("directory", type=IndexDirectory.of, help="the index directory; it may be in use")
     parser.add_argument("--engine", default="block", metavar="NAME", help="what builds the merged segments (block)")
+    parser.add_argument(
+        "--analyser", default=ANALYSERS[0], choices=ANALYSERS, help=f"matching.analyser of the job ({ANALYSERS[0]})"
+    )
     parser.add_argument("--watch", action="store_true", help="go on until the process is ended")
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="pause between two looks (1.0)")
     parser.add_argument(

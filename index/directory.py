@@ -10,7 +10,8 @@ from urllib.parse import quote
 from index import files
 
 SEGMENT, DEAD, MANIFEST, PIN = ".seg", ".dead", ".json", ".json"
-"""Suffixes of the four kinds of file."""
+INCREMENT, STATISTICS = ".seen", ".stats"
+"""Suffixes of the kinds of file."""
 
 AnyPath = str | PathLike[str]
 
@@ -46,6 +47,16 @@ class IndexDirectory:
         """One folder an owner, one file a batch."""
         return self.root / "pins"
 
+    @property
+    def statistics(self) -> Path:
+        """What was observed of events: one sum, and increments that are to be added to it."""
+        return self.root / "statistics"
+
+    @property
+    def all_statistics(self) -> Path:
+        """The sum."""
+        return self.statistics / f"all{STATISTICS}"
+
     def segment(self, name: str) -> Path:
         """Return the path of a segment."""
         return self.segments / f"{name}{SEGMENT}"
@@ -68,5 +79,5 @@ class IndexDirectory:
 
     def create(self) -> None:
         """Make the folders that are missing, open to their owner only."""
-        for folder in (self.root, self.segments, self.dead, self.manifests, self.pins):
+        for folder in (self.root, self.segments, self.dead, self.manifests, self.pins, self.statistics):
             files.make_folder(folder)

@@ -15,12 +15,13 @@ Laws, held by `tests/contract` for every engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from index.event_block import EventBlock
+from index.observed.statistics import EventStatistics
 from schemas.records import Subscription
 
 Parts = Mapping[str, npt.NDArray[np.generic]]
@@ -86,7 +87,7 @@ class Engine(Protocol):
         """The name by which settings and segment files call the engine."""
 
     def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays.
+        """Build a segment's arrays; equal subscriptions give equal arrays.
 
         Parameters
         ----------
@@ -101,6 +102,21 @@ class Engine(Protocol):
 
     def open(self, parts: Parts) -> Matcher:
         """Wrap the arrays that ``build`` made; nothing is copied."""
+
+
+@runtime_checkable
+class EstimatingEngine(Engine, Protocol):
+    """An engine that chooses by how often predicates hold, and so has a use for what was observed of events."""
+
+    @property
+    def uses_statistics(self) -> Literal[True]:
+        """Tells such an engine from others."""
+
+    def build(self, subscriptions: Sequence[Subscription], statistics: EventStatistics | None = None) -> Parts:
+        """Build a segment's arrays; equal subscriptions and equal statistics give equal arrays.
+
+        Statistics are advice: whatever they say, the arrays answer alike.
+        """
 
 
 @runtime_checkable

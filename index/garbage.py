@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from index import files
-from index.directory import DEAD, SEGMENT, AnyPath, IndexDirectory
+from index.directory import DEAD, INCREMENT, SEGMENT, AnyPath, IndexDirectory
 from index.files import TEMPORARY
 from index.manifest import Manifest, read_manifest, versions
 from index.pins import pinned_versions
@@ -72,6 +72,7 @@ def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) ->
     """Return segments, dead sets and leftovers of writers that ended half-way, each with the age that makes it old.
 
     A dead set is published within moments of its writing, so it needs no more time than a superseded version.
+    Increments of statistics grow old only where no compaction runs that would fold them.
     """
     kinds = (
         (layout.segments, SEGMENT, unpublished),
@@ -79,6 +80,8 @@ def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) ->
         (layout.dead, DEAD, superseded),
         (layout.dead, TEMPORARY, superseded),
         (layout.manifests, TEMPORARY, superseded),
+        (layout.statistics, INCREMENT, unpublished),
+        (layout.statistics, TEMPORARY, superseded),
     )
     paths = [(folder / name, limit) for folder, suffix, limit in kinds for name in files.names(folder, suffix)]
     return [(path, limit) for path, limit in paths if files.age(path) >= limit]

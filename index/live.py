@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from index.block.engine import BlockEngine
 from index.directory import AnyPath
+from index.engines import ENGINES
 from index.files import DamagedFile
 from index.reader import IndexReader, Snapshot
 from schemas.errors import TocsinError
@@ -30,7 +30,7 @@ def open_version(directory: AnyPath, version: int | None = None) -> Snapshot:
     DamagedFile
         Some file of the version is missing, torn or altered.
     """
-    reader = IndexReader(directory, [BlockEngine()])
+    reader = IndexReader(directory, [make() for make in ENGINES.values()])
     wanted = reader.latest_version()
     if wanted == 0:
         raise TocsinError(

@@ -13,6 +13,7 @@ from index.directory import MANIFEST, AnyPath, IndexDirectory
 from index.files import DamagedFile
 from index.segment import SegmentInfo
 from schemas.errors import TocsinError
+from schemas.texts import ANALYSERS, analyser
 
 FORMAT = 1
 
@@ -59,6 +60,8 @@ class Manifest(msgspec.Struct, frozen=True):
         Partition of the subscriptions topic to the next offset to read: all before it is in this version.
     segments
         In the order they were published; a merged one stands where its first input stood.
+    analyser
+        What took texts apart into words, from the first version on.
     """
 
     format: int
@@ -69,11 +72,15 @@ class Manifest(msgspec.Struct, frozen=True):
     created: str
     absorbed: dict[int, int]
     segments: tuple[SegmentEntry, ...]
+    analyser: str = ANALYSERS[0]
 
     def successor(
         self, segments: Sequence[SegmentEntry], absorbed: Mapping[int, int] | None = None, source: str = ""
     ) -> Manifest:
-        """Return the next version with these segments; offsets and source stay where none are given."""
+        """Return the next version with these segments; offsets and source stay where none are given.
+
+        The first version takes the process's analyser, and all others keep it.
+        """
         return Manifest(
             format=FORMAT,
             version=self.version + 1,
@@ -83,6 +90,7 @@ class Manifest(msgspec.Struct, frozen=True):
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             absorbed=self.absorbed | dict(absorbed or {}),
             segments=tuple(segments),
+            analyser=self.analyser if self.version else analyser(),
         )
 
 

@@ -16,8 +16,10 @@ from index.engine import Engine
 from index.found import merged_order
 from index.manifest import Manifest, SegmentEntry, VersionTaken, latest, publish
 from index.merge_policy import MergePlan
+from index.observed import store
 from index.segment import Rows, Segment, SegmentInfo, write_rows
 from index.tail import discard
+from index.word_analyser import check_analyser
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ def merge(directory: AnyPath | IndexDirectory, plan: MergePlan, engine: Engine) 
     """Carry out one merge; return the version that holds it, or None when the race was lost and nothing changed.
 
     1. Read the latest manifest; an input that it does not name was merged by somebody else: return None.
-    2. Write the live subscriptions of the inputs as one segment.
+    2. Write the live subscriptions of the inputs as one segment, built by what has been observed of events.
     3. Read the latest manifest again. What died in the inputs since step 1 becomes the merged segment's dead set.
        An input that is no longer named means a lost race: remove the segment and return None.
     4. Create the next version's manifest exclusively; when somebody was first, go back to step 3.
@@ -61,9 +63,13 @@ def merge(directory: AnyPath | IndexDirectory, plan: MergePlan, engine: Engine) 
     ------
     DamagedFile
         An input is damaged: its arrays' checksums are compared before its bodies are copied.
+    TocsinError
+        The index was built by another analyser than this process's.
     """
     layout = IndexDirectory.of(directory)
-    inputs = _named(latest(layout), plan)
+    base = latest(layout)
+    check_analyser(layout, base)
+    inputs = _named(base, plan)
     if inputs is None:
         return None
     merged = _write(layout, inputs, engine)
@@ -91,7 +97,8 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     starts = np.column_stack([bounds[:-1], bounds[1:]])
     order = merged_order(starts, np.zeros(len(rows), np.int64), rows.ids, np.zeros(1, np.int32))
     rows = rows.take(order)
-    info = write_rows(layout, engine, [rows.subscription(ordinal) for ordinal in range(len(rows))], rows)
+    subscriptions = [rows.subscription(ordinal) for ordinal in range(len(rows))]
+    info = write_rows(layout, engine, subscriptions, rows, store.gathered(layout))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return Merged(info, alive, np.split(place, bounds[1:-1]))

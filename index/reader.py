@@ -18,6 +18,7 @@ from index.found import Found, combine
 from index.manifest import SegmentEntry, latest_version, read_manifest
 from index.segment import NO_LABELS, Segment
 from index.segment_cache import SegmentCache
+from index.word_analyser import check_analyser
 from schemas.errors import TocsinError
 from schemas.records import Subscription
 
@@ -142,10 +143,12 @@ class IndexReader:
         DamagedFile
             Some file of the version is missing, torn or altered; the version is not opened in part.
         TocsinError
-            A segment was built by an engine that this reader was not given.
+            A segment was built by an engine that this reader was not given, or the index by another analyser than
+            this process's.
         """
         if version != self._current.version:
             manifest = read_manifest(self._layout, version)
+            check_analyser(self._layout, manifest)
             shared = {live.entry.segment.name: live for live in self._current.segments}
             live = [self._live(entry, shared.get(entry.segment.name)) for entry in manifest.segments if entry.alive]
             self._current = Snapshot(version, live, manifest.absorbed)

@@ -14,8 +14,9 @@ from index import files
 from index.array_file import ArrayFile, open_arrays, write_arrays
 from index.byte_rows import ByteRows
 from index.directory import AnyPath, IndexDirectory
-from index.engine import Engine, Parts
+from index.engine import Engine, EstimatingEngine, Parts
 from index.files import DamagedFile
+from index.observed.statistics import EventStatistics, decode, encode
 from schemas.expression import Expression
 from schemas.records import Subscription
 
@@ -49,6 +50,12 @@ _encoder = msgspec.msgpack.Encoder()
 _body_decoder = msgspec.msgpack.Decoder(Body)
 _labels_encoder = msgspec.json.Encoder()
 _labels_decoder = msgspec.json.Decoder(dict[str, str])
+
+STATISTICS = "statistics/data"
+"""The array that holds `EventStatistics`."""
+
+STATISTICS_FROM = 10_000
+"""How many subscriptions a segment has at least that keeps them: they take some hundred kilobytes at most."""
 
 NO_LABELS = b"{}"
 """Empty labels as JSON; the column holds nothing for them."""
@@ -129,6 +136,12 @@ class Segment:
     parts: Parts
     file: ArrayFile
 
+    @property
+    def statistics(self) -> EventStatistics | None:
+        """What was known of events when the segment was built, if that was kept."""
+        data = self.file.arrays.get(STATISTICS)
+        return None if data is None else decode(data.tobytes())
+
     @classmethod
     def open(cls, directory: AnyPath | IndexDirectory, name: str) -> Segment:
         """Map a segment's file.
@@ -176,15 +189,28 @@ def write_segment(
 
 
 def write_rows(
-    directory: AnyPath | IndexDirectory, engine: Engine, subscriptions: Sequence[Subscription], rows: Rows
+    directory: AnyPath | IndexDirectory,
+    engine: Engine,
+    subscriptions: Sequence[Subscription],
+    rows: Rows,
+    statistics: EventStatistics | None = None,
 ) -> SegmentInfo:
-    """Write the segment of subscriptions whose columns are at hand; both ascending by id, ids distinct."""
+    """Write the segment of subscriptions whose columns are at hand; both ascending by id, ids distinct.
+
+    An engine that has a use for statistics of events is given them, and a segment that is not small keeps them.
+    """
     if not len(rows) or not rows.ids.ascending():
         raise ValueError("a segment wants at least one subscription and distinct ids")
     layout = IndexDirectory.of(directory)
     layout.create()
     name = files.unique_name()
-    arrays = {f"engine/{part}": array for part, array in engine.build(subscriptions).items()}
+    if statistics is not None and statistics.events and isinstance(engine, EstimatingEngine):
+        parts = engine.build(subscriptions, statistics)
+    else:
+        parts, statistics = engine.build(subscriptions), None
+    arrays = {f"engine/{part}": array for part, array in parts.items()}
+    if statistics is not None and len(rows) >= STATISTICS_FROM:
+        arrays[STATISTICS] = np.frombuffer(encode(statistics), np.uint8)
     for column, table in (("ids", rows.ids), ("bodies", rows.bodies), ("labels", rows.labels)):
         arrays |= {f"{column}/data": table.data, f"{column}/offsets": table.offsets}
     length, checksum = write_arrays(layout.segment(name), KIND, {"engine": engine.name}, arrays)

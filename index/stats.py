@@ -1,4 +1,4 @@
-"""What a version of the index consists of: segments, bytes by part, the commonest predicates, the always-list."""
+"""What an index consists of: segments, bytes by part, the commonest predicates, the always-list; what events have."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from index.always import Member, always_member
 from index.flat_tree import flat_tree
 from index.merge_policy import LEVEL_ZERO
 from index.normal_form import truth
+from index.observed.statistics import DERIVED, DIGEST, EventStatistics
 from index.reader import LiveSegment, Snapshot
-from schemas.expression import And, Expression, Leaf, Not, Or
+from index.terms import bytes_value
+from schemas.expression import And, Exists, Expression, In, Leaf, Not, Or
 from schemas.records import Subscription
 
 COUNTED_PREDICATES = 1_000_000
@@ -61,6 +63,13 @@ class Common(NamedTuple):
 
     leaf: Leaf
     subscriptions: int
+
+
+class Frequent(NamedTuple):
+    """A predicate and the share of the observed events in which it held."""
+
+    leaf: Leaf
+    share: float
 
 
 class Contents(NamedTuple):
@@ -116,6 +125,22 @@ def contents(subscriptions: Iterable[Subscription], limit: int) -> Contents:
             offenders = heapq.nlargest(limit, [*offenders, member], key=attrgetter("leaves"))
     common = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
     return Contents(scanned, [Common(_decode(key), count) for key, count in common], always, offenders)
+
+
+def frequent(statistics: EventStatistics, limit: int) -> list[Frequent]:
+    """Return the values and attributes that most of the observed events had, of those that have names of their own."""
+    found = []
+    for name, counted in statistics.attributes.items():
+        if name.startswith((DERIVED, DIGEST)):
+            continue
+        attribute = name.decode("utf-8", "surrogatepass")
+        found.append((counted.events, attribute, b""))
+        found += [(n, attribute, key) for key, n in counted.values.items() if not key.startswith(DIGEST)]
+    most = heapq.nsmallest(limit, found, key=lambda entry: (-entry[0], *entry[1:]))
+    return [
+        Frequent(In(attribute, (bytes_value(key),)) if key else Exists(attribute), count / statistics.events)
+        for count, attribute, key in most
+    ]
 
 
 def _in_tail(live: LiveSegment) -> bool:

@@ -57,6 +57,19 @@ def value_bytes(value: Value) -> bytes:
     return b"i" + value.to_bytes(8, "little", signed=True)
 
 
+def bytes_value(key: bytes) -> Value:
+    """Return a value that has these canonical bytes."""
+    kind, content = key[:1], key[1:]
+    if kind == b"s":
+        return content.decode("utf-8", "surrogatepass")
+    if kind == b"b":
+        return content == b"\1"
+    if kind == b"f":
+        number: float = _DOUBLE.unpack(content)[0]
+        return number
+    return int.from_bytes(content, "little", signed=True)
+
+
 @dataclass(frozen=True, eq=False)
 class Dictionary:
     """The arrays drawn above; all are read-only."""

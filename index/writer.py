@@ -9,6 +9,7 @@ from index.directory import AnyPath, IndexDirectory
 from index.manifest import Manifest, SegmentEntry, VersionTaken, latest, publish
 from index.segment import Segment, SegmentInfo, write_segment
 from index.segment_cache import SegmentCache
+from index.word_analyser import check_analyser
 from schemas.errors import TocsinError
 
 __all__ = ["IndexWriter", "SegmentInfo", "write_segment"]
@@ -54,11 +55,13 @@ class IndexWriter:
         DamagedFile
             A segment, dead set or manifest is missing, torn or altered.
         TocsinError
-            The directory belongs to another source, or the offsets are behind in one partition and ahead in another.
+            The directory belongs to another source or was built by another analyser, or the offsets are behind in one
+            partition and ahead in another.
         """
         gone = sorted(set(removed))
         while True:
             base = latest(self._layout)
+            check_analyser(self._layout, base)
             if self._is_replay(base, absorbed) or not (segments or gone or absorbed):
                 return base.version
             delta = self._open_delta(base, segments)

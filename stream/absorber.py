@@ -13,6 +13,7 @@ from index.writer import SegmentInfo, write_segment
 from schemas.errors import Refused, TocsinError
 from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
+from schemas.texts import set_analyser
 from stream import rows
 from stream.decoding import Decoding, subscription_decoder
 
@@ -24,6 +25,7 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     topic: str
     decoding: Decoding
     engine: str = "block"
+    analyser: str = "words"
 
 
 class AbsorbedPartition(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
         Rows of `stream.rows`: dead letters, one `AbsorbedPartition` and one row of counts; nothing for no records. Or
         one row that postpones the micro-batch, when the schema registry does not answer, or ends the job.
     """
+    set_analyser(task.analyser)
     try:
         yield from _absorb(task, batches)
     except TocsinError as error:

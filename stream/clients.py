@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -51,6 +51,9 @@ def common(settings: Settings) -> Configuration:
         "retry.backoff.max.ms": 20,
         # Find a broker that was restarted within a second; the default goes up to 10 s.
         "reconnect.backoff.max.ms": 1000,
+        # A broker that was just restarted is missing from its cluster's list for a moment. With the default a client
+        # drops it then, and a transaction waits for ever for the coordinator that it was.
+        "metadata.recovery.strategy": "none",
         "client.id": "tocsin",
         "logger": LOG,
         **settings.kafka.client,
@@ -219,20 +222,27 @@ class TopicEnds:
         return self._offsets(topic, OffsetSpec.earliest())
 
     def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
-        asked = {TopicPartition(topic, p): spec for p in range(self.partitions(topic))}
+        asked = [(topic, partition) for partition in range(self.partitions(topic))]
+        answers = self.ask(lambda admin: list_offsets(admin, asked, spec, IsolationLevel.READ_COMMITTED))
+        return {partition: offset for (_, partition), offset in answers.items()}
 
-        def question(admin: AdminClient) -> Offsets:
-            answers = admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_SECONDS
-            )
-            try:
-                return {partition.partition: answer.result().offset for partition, answer in answers.items()}
-            except KafkaException as error:
-                if error.args[0].code() == KafkaError.FENCED_LEADER_EPOCH:
-                    admin.list_topics(topic, REQUEST_SECONDS)  # the client would ask again with the same epoch
-                raise
 
-        return self.ask(question)
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+def list_offsets(
+    admin: AdminClient, places: Iterable[Place], spec: OffsetSpec, isolation: IsolationLevel
+) -> dict[Place, int]:
+    """Ask once for the first or the next offset of each partition; for `while_passing`."""
+    asked = {TopicPartition(*place): spec for place in places}
+    answers = admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_SECONDS)
+    try:
+        return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.FENCED_LEADER_EPOCH:
+            admin.list_topics(timeout=REQUEST_SECONDS)  # the client would ask again with the epoch it knows
+        raise
 
 
 def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -> Answer:

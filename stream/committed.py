@@ -13,9 +13,6 @@ from stream.settings import Settings
 
 READ_AT_ONCE = 5000
 
-Place = tuple[str, int]
-"""Topic and partition."""
-
 
 class CommittedReader:
     """A consumer of no group.
@@ -39,7 +36,7 @@ class CommittedReader:
     ) -> None:
         self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
         self._take = take
-        self._at: dict[Place, int] = {}
+        self._at: dict[clients.Place, int] = {}
         self._admin = clients.admin(settings)
         self._consumer = Consumer(clients.reader(settings, from_beginning=True))
         self._consumer.assign([TopicPartition(*place, 0) for place in self._places])
@@ -58,23 +55,16 @@ class CommittedReader:
             elif error.fatal():  # any other the client overcomes by itself, or the broker has ended, which ticks notice
                 raise KafkaException(error)
 
-    def ends(self) -> dict[Place, int]:
+    def ends(self) -> dict[clients.Place, int]:
         """Return where the topics end now, records of transactions that are not marked as committed yet included.
 
         Kafka answers a commit before it has marked every partition, so the end of what consumers of committed records
         see may still lie before the last transaction.
         """
-        asked = {TopicPartition(*place): OffsetSpec.latest() for place in self._places}
+        latest, all_records = OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED
+        return clients.while_passing(lambda: clients.list_offsets(self._admin, self._places, latest, all_records))
 
-        def ask() -> dict[Place, int]:
-            answers = self._admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=clients.REQUEST_SECONDS
-            )
-            return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
-
-        return clients.while_passing(ask)
-
-    def reached(self, goal: Mapping[Place, int]) -> bool:
+    def reached(self, goal: Mapping[clients.Place, int]) -> bool:
         """Return whether everything before the goal has been taken in."""
         return all(self._at.get(place, 0) >= offset for place, offset in goal.items())
 

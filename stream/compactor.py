@@ -14,12 +14,12 @@ STOP_SECONDS = 5.0
 class Compactor:
     """Keeps ``python -m index.compaction --watch`` running while the job runs; a merge may be cut off anywhere."""
 
-    def __init__(self, index: Path, log: Path, engine: str = "block") -> None:
+    def __init__(self, index: Path, log: Path, engine: str = "block", analyser: str = "words") -> None:
         self._log = log
         # The process id closes the gap in which this one may die before the other has looked for its parent.
         parent = str(os.getpid())
         self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
-        self._command += ["--engine", engine]
+        self._command += ["--engine", engine, "--analyser", analyser]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Compactor:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from index.engines import check_builder
 from index.manifest import Manifest, latest
+from index.word_analyser import check_analyser
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
+from schemas.texts import set_analyser
 from stream import clients
 from stream.absorber import AbsorbTask
 from stream.batches import BatchFunction, BatchGate, start_query
@@ -66,6 +68,7 @@ class Job:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        set_analyser(settings.matching.analyser)
         # The executors of a cluster run in folders of their own, where a relative path would mean another place.
         self._index = Path(settings.job.index_dir).absolute()
         self._checkpoint = Path(settings.job.checkpoint_dir).absolute()
@@ -107,7 +110,7 @@ class Job:
         try:
             self.heed_signals()  # PySpark has put its own handler in their place
             with (
-                Compactor(self._index, self._log_file(), self._settings.job.engine) as compactor,
+                self._compactor() as compactor,
                 Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds),
             ):
                 self._start_subscriptions(spark, writer, progress, ends)
@@ -130,6 +133,7 @@ class Job:
         beginnings, end = ends.beginnings(subscriptions.topic), ends.of(subscriptions.topic)
         check_index(self._index, manifest, subscriptions, self._index / "progress", beginnings, end)
         check_builder(self._index, manifest.segments, self._settings.job.engine)
+        check_analyser(self._index, manifest)
         bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
         output = self._outputs["events"]
         beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
@@ -143,7 +147,8 @@ class Job:
         topic = self._settings.topics.subscriptions
         checkpoint = self._index / "progress"
         decoding = self._decoding(self._settings.subscriptions.format, None)
-        task = AbsorbTask(str(self._index), topic, decoding, self._settings.job.engine)
+        engine, analyser = self._settings.job.engine, self._settings.matching.analyser
+        task = AbsorbTask(str(self._index), topic, decoding, engine, analyser)
         output = self._outputs["subscriptions"]
         batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
         limit = self._settings.job.max_subscriptions_per_batch
@@ -165,6 +170,7 @@ class Job:
             include_event=job.include_event,
             spool=SpoolPlan(str(self._index / "spool" / job.name), job.spool_bytes),
             engine=job.engine,
+            analyser=self._settings.matching.analyser,
         )
         output = self._outputs["events"]
         batches = EventBatches(
@@ -205,6 +211,10 @@ class Job:
         schema = read_schema(None if schema_file is None else Path(schema_file))
         registry = tuple(sorted(settings.registry.items()))
         return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
+
+    def _compactor(self) -> Compactor:
+        settings = self._settings
+        return Compactor(self._index, self._log_file(), settings.job.engine, settings.matching.analyser)
 
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""

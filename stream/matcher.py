@@ -16,11 +16,13 @@ import pyarrow as pa
 
 from index.engines import engine_named
 from index.event_block import EventBlock
+from index.observed.observer import Observer
 from index.reader import Found, IndexReader, Snapshot
 from schemas.errors import Refused, TocsinError
 from schemas.json_event import encode_event
 from schemas.notification_codec import encode_event_notification, encode_event_ref, encode_notification, event_ref
 from schemas.records import DeadLetter, Event
+from schemas.texts import set_analyser
 from stream import rows, spool
 from stream.decoding import Decoding, event_decoder
 
@@ -40,6 +42,7 @@ class MatchTask(msgspec.Struct, frozen=True):
     include_event: bool
     spool: spool.SpoolPlan
     engine: str = "block"
+    analyser: str = "words"
 
 
 def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,6 +61,7 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
         Rows of `stream.rows`: notifications in offset order, dead letters, and one row of counts at the end; a row
         that postpones the micro-batch or ends the job when the registry or the index does not allow an answer.
     """
+    set_analyser(task.analyser)
     counts = rows.Counts()
 
     def answers() -> Iterator[pa.RecordBatch]:
@@ -76,8 +80,14 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
 
 @cache
 def index_reader(directory: str, engine: str = "block") -> IndexReader:
-    """Return this process's reader of an index directory: the one piece of state that outlives a micro-batch."""
+    """Return this process's reader of an index directory: which outlives the micro-batch."""
     return IndexReader(directory, [engine_named(engine)])
+
+
+@cache
+def observer(index: str) -> Observer:
+    """Return what counts this process's events for the index's statistics."""
+    return Observer(index)
 
 
 def _match_block(
@@ -88,6 +98,8 @@ def _match_block(
     block = EventBlock.from_events(events, task.top)
     decoded = perf_counter_ns()
     found = snapshot.match(block)
+    if snapshot.segments:
+        observer(task.index).see(block)
     matched = perf_counter_ns()
     if len(found.event):
         emit = _match_notifications if task.emit == "match" else _event_notifications

@@ -100,10 +100,17 @@ class TransactionalOutput:
                 error: KafkaError = exception.args[0]
                 if not error.txn_requires_abort() or attempt == ATTEMPTS:
                     raise self._fatal(error, time.monotonic() - began) from exception
-                self._call(lambda: self._producer.abort_transaction(REQUEST_SECONDS))
+                self._abort(began)
             else:
                 self.committed.update(end)
                 return
+
+    def _abort(self, began: float) -> None:
+        """Abort the transaction that began then; a producer that was fenced off is often told so only here."""
+        try:
+            self._call(lambda: self._producer.abort_transaction(REQUEST_SECONDS))
+        except KafkaException as exception:
+            raise self._fatal(exception.args[0], time.monotonic() - began) from exception
 
     def close(self) -> None:
         """Release the group's consumer; an open transaction is left to the next start, which aborts it."""

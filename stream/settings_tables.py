@@ -168,6 +168,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
+class Matching(msgspec.Struct, frozen=True, kw_only=True):
+    """What matching means where there is a choice."""
+
+    analyser: Annotated[
+        Literal["words", "whole"],
+        Meta(
+            description="What the words are that has all and has any look for. words: what lies between two of "
+            "Unicode's word boundaries; whole: each value is one word. Case is ignored. An index is tied to the "
+            "analyser that built it."
+        ),
+    ] = "words"
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings; each table of the settings file is a field."""
 
@@ -183,6 +196,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = {}
     job: Job = Job()
+    matching: Matching = Matching()
     limits: Limits = Limits()
     spark: Annotated[
         dict[str, str],

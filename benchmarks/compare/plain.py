@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchmarks.compare.contender import Unable
 from index.normal_form import normalise
@@ -12,7 +12,7 @@ from schemas.records import Subscription
 
 Node = TypeVar("Node")
 
-Makers = Mapping[type, Callable[..., Node]]
+Makers = Mapping[Any, Callable[..., Node]]
 """Leaf or connective to what makes the library's node: connectives are given lists of nodes, leaves themselves."""
 
 

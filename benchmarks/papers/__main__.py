@@ -10,6 +10,7 @@ import time
 
 from benchmarks.papers import fontoura2010, whang2009
 from benchmarks.papers.figure import finish
+from benchmarks.papers.report import write_report
 
 PAPERS = {"whang2009": whang2009.FIGURES, "fontoura2010": fontoura2010.FIGURES}
 
@@ -24,6 +25,7 @@ def main(wanted: list[str]) -> None:
         begin = time.perf_counter()
         print(f"\n{name}", flush=True)
         finish(known[name]())
+        write_report()
         print(f"  took {time.perf_counter() - begin:.0f} s", flush=True)
 
 

@@ -87,7 +87,8 @@ def dnf_statistics(subscriptions: Sequence[Subscription], events: Sequence[Event
     return (
         f"{len(conjunctions) / len(subscriptions):.2f} conjunctions a DNF (stated 1.6 to 3.5), "
         f"{len(predicates) / len(conjunctions):.2f} predicates a conjunction (stated 3.65), "
-        f"{negated / free:.3f} of them negated but for the month (stated 0.1), {keys:.0f} keys an event (stated 91)"
+        f"{negated / free:.3f} of them negated but for the month (stated 0.1), {keys:.0f} keys an event (stated 91), "
+        f"{len(set(conjunctions)) / len(conjunctions):.2f} of the conjunctions distinct"
     )
 
 

@@ -36,13 +36,16 @@ class Exchange:
         Edges from the root to every leaf; the root is an AND.
     never
         Share of trees that match no event, since each conjunction below the root's first child wants `NOBODY`.
+    scored
+        Whether predicates score 1 each, or, as in the paper, nothing does.
     """
 
-    def __init__(self, depth: int, seed: int = 1, never: float = 0.0) -> None:
+    def __init__(self, depth: int, seed: int = 1, never: float = 0.0, scored: bool = False) -> None:
         self.name = f"exchange, depth {depth}"
         self._depth = depth
         self._seed = seed
         self._never = never
+        self._weights = None if scored else (0.0,)
 
     @cached_property
     def _shares(self) -> list[list[float]]:
@@ -52,7 +55,7 @@ class Exchange:
         return [list(row / row.sum()) for row in raw]
 
     def subscriptions(self, count: int) -> list[Subscription]:
-        """Return ``count`` subscriptions, ascending by id; nothing in them scores."""
+        """Return ``count`` subscriptions, ascending by id."""
         rng = random.Random(self._seed * 1000 + self._depth)
         with no_garbage_collection():
             leaves = self._leaves(rng)
@@ -77,7 +80,7 @@ class Exchange:
     def _leaves(self, rng: random.Random) -> Iterator[Expression]:
         """Yield conjunctions; equal predicates are one object."""
         names = [f"a{number:02d}" for number in range(ATTRIBUTES)]
-        tests = [[In(name, (f"v{value:02d}",), (0.0,)) for value in range(VALUES)] for name in names]
+        tests = [[In(name, (f"v{value:02d}",), self._weights) for value in range(VALUES)] for name in names]
         attributes = range(ATTRIBUTES)
         shares = popularity(ATTRIBUTES).tolist()
         while True:

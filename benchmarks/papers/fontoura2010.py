@@ -46,7 +46,7 @@ SCANS: dict[str, Callable[[], Engine]] = {
 
 
 def _count() -> int:
-    return sized(20_000, 200_000)
+    return sized(10_000, 200_000)
 
 
 def _events() -> int:
@@ -180,7 +180,7 @@ def _by_depth() -> dict[tuple[str, int], Phases]:
 @cache
 def _by_number() -> dict[tuple[str, int], Phases]:
     trees = Exchange(2, never=0.1)
-    numbers = [sized(200 * thousands, 1000 * thousands) for thousands in BES]
+    numbers = [sized(100 * thousands, 1000 * thousands) for thousands in BES]
     everyone = trees.subscriptions(numbers[-1])
     events = trees.events(_events())
     found = {}

@@ -10,19 +10,19 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from index.block.clauses import Clause, ClauseReader
 from index.block.ladders import reach
-from index.block.layout import ADD, EVEN_SUM, SHARE, SUM, TREE, Int32s, Int64s, Sizes
+from index.block.layout import ADD, SHARE, SUM, TREE, Int32s, Int64s, Sizes
 from index.block.leaves import Leaves
 from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
 from index.block.programs import Compiler, Program
 from index.block.rows import Arrays, Rows, number_rows, starts_of
 from index.block.vocabulary import OneOf, Vocabulary
+from index.observed.statistics import EventStatistics
 from schemas.records import Subscription
-from schemas.values import SCORE_SCALE, score_term
+from schemas.values import score_term
 
 INLINE_TERMS = 4
 """A list of at most so many terms that few clauses name is written as its terms' rows: those are few and hot."""
@@ -31,10 +31,10 @@ SHARED_USES = 4
 """A list that so many clauses name gets a row that is set before the walk."""
 
 
-def build_parts(subscriptions: Sequence[Subscription]) -> Arrays:
+def build_parts(subscriptions: Sequence[Subscription], statistics: EventStatistics | None = None) -> Arrays:
     """Return the parts of a segment, `index.block.layout`; ordinal i is the i-th subscription."""
     with _no_garbage_collection():
-        return _build_parts(subscriptions)
+        return _build_parts(subscriptions, statistics)
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _build_parts(subscriptions: Sequence[Subscription]) -> Arrays:
+def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatistics | None) -> Arrays:
     reader = ClauseReader()
     owners = array("i")
     read: list[Clause] = []
@@ -59,7 +59,7 @@ def _build_parts(subscriptions: Sequence[Subscription]) -> Arrays:
             read.append(clause)
     owner = np.array(owners, np.int32)
     uses = Uses.of(reader.vocabulary, read)
-    rows = number_rows(reader.vocabulary, uses.inline)
+    rows = number_rows(reader.vocabulary, uses.inline, statistics)
     eager = {rows.row[p] for p in uses.shared if rows.row[p] >= 0}
     leaves = reader.leaves
     compiler = Compiler(rows, eager, leaves.met)
@@ -129,17 +129,13 @@ def _scores(clauses: Sequence[Program], owner: Int32s, points: Int64s, leaves: L
             score = score[:4] + _renumbered(score[4:], number)
         program.extend(score)
         lengths.append(len(score))
-    start = starts_of(lengths, len(clauses))
-    columns = leaves.arrays(number, ordinals)
-    words = np.array(program, np.int32)
-    scoring = np.array([clause.scoring for clause in clauses], np.uint8)
-    scoring, own = _points(scoring, start, words, columns)
-    return columns | {
+    return leaves.arrays(number, ordinals) | {
         "clause_owner": owner,
-        "clause_scoring": scoring,
-        "clause_points": own + points[owner],
-        "score_start": start,
-        "score_program": words,
+        "clause_scoring": np.array([clause.scoring for clause in clauses], np.uint8),
+        "clause_points": np.array([clause.fixed for clause in clauses], np.int64) + points[owner],
+        "score_start": starts_of(lengths, len(clauses)),
+        "score_program": np.array(program, np.int32),
+        "score_plain": np.array([clause.varying for clause in clauses], np.int32),
         "owner_points": points if points.any() else np.zeros(0, np.int64),
     }
 
@@ -160,34 +156,6 @@ def _renumbered(program: Sequence[int], number: dict[int, int]) -> list[int]:
             place += 2
         place += 1
     return words
-
-
-def _points(
-    scoring: npt.NDArray[np.uint8], start: Int64s, program: Int32s, leaves: Arrays
-) -> tuple[npt.NDArray[np.uint8], Int64s]:
-    """Tell even sums from other sums, and return with the scoring what a plain event scores by an even sum.
-
-    A plain event has weight 1 and at most one value in a leaf's list, so with one weight for the whole list the score
-    is known beforehand.
-    """
-    weight, leaf_start = leaves["leaf_weight"], leaves["leaf_start"]
-    filled = leaf_start[:-1] < leaf_start[1:]
-    first = np.zeros(len(filled))
-    first[filled] = weight[leaf_start[:-1][filled]]
-    uneven = np.zeros(len(filled), np.bool_)
-    uneven[np.repeat(np.arange(len(filled)), np.diff(leaf_start))[weight != np.repeat(first, np.diff(leaf_start))]] = (
-        True
-    )
-    leaf_points = np.rint(first * SCORE_SCALE).astype(np.int64)
-    clause = np.repeat(np.arange(len(scoring)), np.diff(start))
-    of_sum = scoring[clause] == SUM
-    clause, leaf = clause[of_sum], program[of_sum]
-    points = np.zeros(len(scoring), np.int64)
-    np.add.at(points, clause, leaf_points[leaf])
-    even = scoring == SUM
-    even[clause[uneven[leaf]]] = False
-    points[~even] = 0
-    return np.where(even, np.uint8(EVEN_SUM), scoring), points
 
 
 def _wakers(rows: Rows, posted: Int32s, eager: Collection[int]) -> Arrays:

@@ -61,15 +61,11 @@ LONG = 3
 """The same with more words than the head can say: the first word is their number."""
 
 # How a clause scores: `clause_scoring`.
-CONSTANT = 0
-"""The priority alone; ``clause_points`` is the score."""
-EVEN_SUM = 1
-"""A sum of leaves, each with one weight for all its values; ``clause_points`` is the score of a plain event."""
-SUM = 2
+SUM = 0
 """A sum of leaves; the score program lists them."""
-TREE = 3
+TREE = 1
 """The score program is a tree."""
-SHARE = 4
+SHARE = 2
 """A tree whose sum must be large enough for a match, and whose score is the share of the largest sum possible."""
 
 NO_MATCH = -(2**63)
@@ -228,13 +224,17 @@ class ScoreArrays(NamedTuple):
     clause_owner
         int32 [clauses]: the subscription.
     clause_scoring
-        uint8 [clauses], one of `CONSTANT`, `EVEN_SUM`, `SUM`, `TREE`, `SHARE`.
+        uint8 [clauses], one of `SUM`, `TREE`, `SHARE`.
     clause_points
-        int64 [clauses], see there; includes the priority.
+        int64 [clauses]: the priority and what every plain event gets that satisfies the clause.
     score_start, score_program
-        int64 [clauses + 1], int32: for sums the leaves, for trees the program, for constants nothing.
+        int64 [clauses + 1], int32: for sums the leaves, for trees the program.
+    score_plain
+        int32 [clauses]: how many words of it, from the first, decide what else a plain event gets.
     leaf_start, leaf_term, leaf_weight
         int64 [leaves + 1], int32, float64: a leaf's terms, ascending, and their weights.
+    leaf_even
+        uint8 [leaves], 1 where all the weights are one.
     owner_points
         int64 [subscriptions], the priority; empty where all are 0.
     """
@@ -244,9 +244,11 @@ class ScoreArrays(NamedTuple):
     clause_points: Int64s
     score_start: Int64s
     score_program: Int32s
+    score_plain: Int32s
     leaf_start: Int64s
     leaf_term: Int32s
     leaf_weight: Float64s
+    leaf_even: UInt8s
     owner_points: Int64s
 
 

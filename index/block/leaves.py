@@ -66,4 +66,9 @@ class Leaves:
         weights = np.fromiter((weight for leaf in leaves for weight in leaf.weights), np.float64, size)
         term = ordinals[terms]
         order = np.lexsort((term, np.repeat(np.arange(len(leaves)), np.diff(start))))
-        return {"leaf_start": start, "leaf_term": term[order], "leaf_weight": weights[order]}
+        return {
+            "leaf_start": start,
+            "leaf_term": term[order],
+            "leaf_weight": weights[order],
+            "leaf_even": np.array([leaf.weight is not None for leaf in leaves], np.uint8),
+        }

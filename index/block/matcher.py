@@ -22,7 +22,8 @@ from index.event_block import EventBlock
 Words = Literal[1, 2, 4, 8]
 """W: how many 64-bit words a mask has."""
 
-_WORDS: tuple[Words, ...] = (1, 2, 4, 8)
+_CHOSEN: tuple[Words, ...] = (1, 8)
+"""Those that are chosen without being told: eight words are one instruction on many machines, so fewer save little."""
 
 
 class Span(NamedTuple):
@@ -42,7 +43,7 @@ def spans(events: int, words: Words | None = None) -> list[Span]:
 
 
 def _fitting(events: int) -> Words:
-    return next((words for words in _WORDS if 64 * words >= events), _WORDS[-1])
+    return next((words for words in _CHOSEN if 64 * words >= events), _CHOSEN[-1])
 
 
 class Marked(NamedTuple):
@@ -101,7 +102,7 @@ class BlockMatcher:
         """
         pairs = []
         for span, view in self._views(block):
-            marked = self._mark(view, span, block)
+            marked = self._mark(view, span)
             for tier in range(len(self._postings.tier_bound)):
                 for at in range(self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))):
                     group_ = marked.memory.live_group[at]
@@ -133,7 +134,7 @@ class BlockMatcher:
         rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
         return found.take((limits == 0) | (rank < limits))
 
-    def _mark(self, view: View, span: Span, block: EventBlock) -> Marked:
+    def _mark(self, view: View, span: Span) -> Marked:
         """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights."""
         memory = self._memory.memory(span.words)
         chunk = self._memory.begin(view.ranked, span, self._translator.ladders)
@@ -149,7 +150,7 @@ class BlockMatcher:
         touched = masks.wake_ins(self._memory.touched, direct, chunk, self._rows)
         touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
         memory.filters[:] = 0
-        spread(memory.filters, chunk.masks, self._memory.touched, touched)
+        spread(memory.filters, chunk.masks, chunk.first_range, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():
             scoring.weigh(span.first, span.stop - span.first, view.entries, self._postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
@@ -186,7 +187,7 @@ class BlockMatcher:
 
     def _all(self, view: View, span: Span, block: EventBlock) -> Matches:
         """Return all matches of a span."""
-        marked = self._mark(view, span, block)
+        marked = self._mark(view, span)
         everyone = np.full(span.words, ~np.uint64(0))
         out = self._memory.found
         found = []
@@ -200,7 +201,7 @@ class BlockMatcher:
                     marked.chunk,
                     self._rows,
                     self._postings,
-                    self._scores.owner_points,
+                    self._scores,
                     view.entries.plain,
                     marked.memory,
                     groups,
@@ -226,7 +227,7 @@ class BlockMatcher:
 
     def _best(self, view: View, span: Span, block: EventBlock) -> Matches:
         """Return the best matches of a span, as many as each event wants."""
-        marked = self._mark(view, span, block)
+        marked = self._mark(view, span)
         events = span.stop - span.first
         best = Best.of(block.top[span.first : span.stop], self.count)
         scoring.limits(span.first, events, view.entries, self._postings.row_attribute, best.scale, best.slack)

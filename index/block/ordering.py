@@ -16,7 +16,7 @@ from index.block.kernel import kernel
 from index.block.layout import Int32s, Int64s
 from index.engine import Matches
 
-DIGIT = 9
+DIGIT = 12
 _SMALL = 48
 """So few are sorted by insertion."""
 

@@ -33,7 +33,6 @@ from index.block.layout import (
     ADD,
     ALL,
     CLOSE,
-    CONSTANT,
     LAST,
     LAZY,
     NEGATED,
@@ -53,7 +52,7 @@ from index.block.nodes import Branch, Constant, Node, Test, postorder
 from index.block.rows import Rows
 from index.block.vocabulary import Literal
 from index.block.weighing import Weighing
-from schemas.values import SCORE_SCALE
+from schemas.values import SCORE_SCALE, score_term
 
 COPIES = 6
 """A clause with so many access rows has a record under each of them; one with more has one that all of them wake."""
@@ -105,7 +104,10 @@ class Program(NamedTuple):
         For a conjunction of literals with a row each: the leaf, or NO_LEAF, of the access row's and of each positive
         part's literal, NO_SCORE for the others. None for other clauses.
     scoring, score, score_depth
-        For those: CONSTANT, SUM or TREE; leaves or score program; frames that it needs.
+        For those: SUM, TREE or SHARE; leaves or score program; frames that it needs.
+    fixed, varying
+        What every plain event gets that satisfies the clause, in score units; how many words of the score program, from
+        the first, decide what else it gets.
     bound
         The sum of its leaves' bounds, the best branch of an OR counted.
     """
@@ -116,6 +118,8 @@ class Program(NamedTuple):
     scoring: int
     score: list[int]
     score_depth: int
+    fixed: int
+    varying: int
     bound: int
 
 
@@ -167,7 +171,7 @@ class Compiler:
         bound = sum(self._bound(arg) for arg in args)
         if len(access) == 1 and all(len(part.code) == 1 for part in parts) and self._even(args):
             leaves = [access_leaf, *(leaf for _, leaf in pairs)]
-            return Program(access, parts, leaves, CONSTANT, [], 0, bound)
+            return Program(access, parts, leaves, SUM, [], 0, 0, 0, bound)
         return Program(access, parts, None, *self._score(args), bound)
 
     def _even(self, args: Sequence[Node]) -> bool:
@@ -235,29 +239,62 @@ class Compiler:
             return max(0, node.points)
         return self._leaves[node.leaf].bound if node.leaf >= 0 else 0
 
-    def _score(self, args: Sequence[Node]) -> tuple[int, list[int], int]:
-        """Return scoring, score program and depth; the root is true, so only its arguments that score are written."""
-        leaves = [arg for arg in args if isinstance(arg, Test) and arg.leaf != NO_LEAF]
-        branches = [arg for arg in args if isinstance(arg, Branch) and arg.scores]
-        if not branches:
-            return (SUM if leaves else CONSTANT), [leaf.leaf for leaf in leaves], 0
-        code: list[int] = []
-        for leaf in leaves:  # a literal of the clause itself may have no row, and is true in any case
-            code += (ALL << 1, leaf.leaf)
-        depth = 0
-        for branch in branches:
-            inner, frames = self._scored_branch(branch)
-            code += inner
-            depth = max(depth, frames)
-        return TREE, code, depth
+    def _score(self, args: Sequence[Node]) -> tuple[int, list[int], int, int, int]:
+        """Return scoring, score program, depth, what is fixed and how much of the program is not.
 
-    def _weighed(self, weighing: Weighing) -> tuple[int, list[int], int, int]:
-        """Return scoring, score program, depth and bound of a clause in mode relaxed or threshold."""
+        The root is true, so only its arguments that score are written, those with a score that varies first.
+        """
+        scoring = [(arg, self._fixed(arg)) for arg in args if not isinstance(arg, Constant) and self._scores(arg)]
+        scoring.sort(key=lambda pair: pair[1] is not None)
+        fixed = sum(points or 0 for _, points in scoring)
+        tree = any(isinstance(arg, Branch) for arg, _ in scoring)
+        code: list[int] = []
+        depth, varying = 0, 0
+        for arg, points in scoring:
+            if isinstance(arg, Branch):
+                inner, frames = self._scored_branch(arg)
+                code += inner
+                depth = max(depth, frames)
+            elif isinstance(arg, Test):  # a literal of the clause itself may have no row, and is true in any case
+                code += (ALL << 1, arg.leaf) if tree else (arg.leaf,)
+            varying = len(code) if points is None else varying
+        return (TREE if tree else SUM), code, depth, fixed, varying
+
+    def _scores(self, node: Node) -> bool:
+        return node.scores if isinstance(node, Branch) else isinstance(node, Test) and node.leaf != NO_LEAF
+
+    def _fixed(self, root: Node) -> int | None:
+        """Return what every plain event gets for which the node is true, None where that varies."""
+        if not isinstance(root, Branch):
+            return self._fixed_leaf(root)
+        done: dict[int, int | None] = {}
+        for branch in postorder(root):
+            found = [done.pop(id(arg)) if isinstance(arg, Branch) else self._fixed_leaf(arg) for arg in branch.args]
+            known = [points for points in found if points is not None]
+            fixed = None
+            if len(known) == len(found) and branch.conjunction:
+                fixed = sum(known)
+            elif len(known) == len(found) and len(set(known)) == 1:
+                fixed = known[0]
+            done[id(branch)] = fixed
+        return done[id(root)]
+
+    def _fixed_leaf(self, node: Test | Constant) -> int | None:
+        if isinstance(node, Constant):
+            return node.points
+        if node.leaf < 0:
+            return 0
+        weight = self._leaves[node.leaf].weight
+        return None if weight is None else score_term(1.0, weight)
+
+    def _weighed(self, weighing: Weighing) -> tuple[int, list[int], int, int, int, int]:
+        """Return the last members of the `Program` of a clause in mode relaxed or threshold: nothing is fixed."""
         code, depth = self._scored_branch(Branch(True, weighing.nodes, True))
         code = code[1:-1]  # the clause itself is the AND around
         if not weighing.possible:
-            return TREE, code, depth, sum(self._bound(node) for node in weighing.nodes)
-        return SHARE, [*halves(weighing.needed), *halves(weighing.possible), *code], depth, SCORE_SCALE
+            return TREE, code, depth, 0, len(code), sum(self._bound(node) for node in weighing.nodes)
+        code = [*halves(weighing.needed), *halves(weighing.possible), *code]
+        return SHARE, code, depth, 0, len(code), SCORE_SCALE
 
     def _scored_branch(self, root: Branch) -> tuple[list[int], int]:
         done: dict[int, tuple[list[int], int]] = {}

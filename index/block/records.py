@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.kernel import kernel
+from index.block.kernel import inlined, kernel
 from index.block.layout import (
     KIND_SHIFT,
     LAST,
@@ -23,6 +23,7 @@ from index.block.layout import (
     ROW_SHIFT,
     TAIL_LIMIT,
     TAIL_SHIFT,
+    UNIT,
     WORDS_LIMIT,
     Int64s,
     UInt8s,
@@ -60,11 +61,16 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def spread(filters, masks, touched, n):  # type: ignore[no-untyped-def]
-    """Set the filters' bits of the first ``n`` touched rows and of row 0."""
+def spread(filters, masks, first_range, touched, n):  # type: ignore[no-untyped-def]
+    """Set the filters' bits of the first ``n`` touched rows and of row 0.
+
+    Ranges are left out: words that name them ask the mask, and there may be very many of them.
+    """
     places = np.int64(filters.shape[1] - 1)
     for i in range(-1, n):
         row = np.int64(0) if i < 0 else np.int64(touched[i])
+        if row >= first_range:
+            continue
         place = (row >> 6) & places
         bit = np.uint64(1) << np.uint64(row & 63)
         for word in range(masks.shape[1]):
@@ -74,7 +80,7 @@ def spread(filters, masks, touched, n):  # type: ignore[no-untyped-def]
                 bits &= bits - np.uint64(1)
 
 
-@kernel
+@inlined
 def size_of(head, words, k):  # type: ignore[no-untyped-def]
     """Return kind, first word of the program, its end, and the end of the tail of the record at word ``k``."""
     kind = head >> KIND_SHIFT
@@ -82,54 +88,36 @@ def size_of(head, words, k):  # type: ignore[no-untyped-def]
         stop = k + 1 + words[k]
         return kind, k + 1, stop, stop + 1
     stop = k + (head & WORDS_LIMIT)
-    tail = 0 if kind == 0 else (head >> TAIL_SHIFT) & TAIL_LIMIT
-    return kind, k, stop, stop + tail
+    return kind, k, stop, stop + (0 if kind == UNIT else (head >> TAIL_SHIFT) & TAIL_LIMIT)
 
 
-@kernel
-def held(event, row, filters, exact, masks):  # type: ignore[no-untyped-def]
-    """Return 1 where the event satisfies a row that is set, else 0."""
-    places = np.int64(filters.shape[1] - 1)
-    bit = (filters[event, (row >> 6) & places] >> np.uint64(row & 63)) & np.uint64(1)
-    if bit != np.uint64(0) and not exact:
-        bit = (masks[row, event >> 6] >> np.uint64(event & 63)) & np.uint64(1)
-    return np.int64(bit)
+@inlined
+def _bit(event, word, chunk, memory):  # type: ignore[no-untyped-def]
+    """Return whether the event satisfies the literal ``word``, whose row is set."""
+    row = word >> ROW_SHIFT
+    ask = word & LAZY != 0
+    bit = np.uint64(1)
+    if not ask:
+        places = np.int64(memory.filters.shape[1] - 1)
+        bit = memory.filters[event, (row >> 6) & places] >> np.uint64(row & 63) & np.uint64(1)
+        ask = bit != np.uint64(0) and not memory.exact
+    if ask:
+        bit = chunk.masks[row, event >> 6] >> np.uint64(event & 63) & np.uint64(1)
+    return np.int64(bit) != (word >> 1) & 1
 
 
-@kernel
-def one_conjunction(event, words, k, stop, filters, exact, masks, stamp, epoch):  # type: ignore[no-untyped-def]
-    """Return whether the event satisfies every literal."""
-    while k < stop:
-        word = np.int64(words[k])
-        k += 1
-        row = word >> ROW_SHIFT
-        if word & LAZY:
-            if stamp[row] != epoch:
-                return row
-            bit = np.int64((masks[row, event >> 6] >> np.uint64(event & 63)) & np.uint64(1))
-        else:
-            bit = held(event, row, filters, exact, masks)
-        if bit == (word >> 1) & 1:
-            return np.int64(EMPTY)
-    return np.int64(FOUND)
-
-
-@kernel
-def one_program(event, words, k, stop, filters, exact, masks, stamp, epoch, truths, resume):  # type: ignore[no-untyped-def]
-    """Return whether the event satisfies a program."""
+@inlined
+def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
+    """Run a program for one event; return `FOUND`, `EMPTY`, or a row that must be derived before."""
+    truths, resume = memory.scratch.truths, memory.scratch.resume
     depth, mask, union = 0, True, False
     while k < stop:
         word = np.int64(words[k])
         k += 1
         if word >= 0:
-            row = word >> ROW_SHIFT
-            if word & LAZY:
-                if stamp[row] != epoch:
-                    return row
-                bit = np.int64((masks[row, event >> 6] >> np.uint64(event & 63)) & np.uint64(1))
-            else:
-                bit = held(event, row, filters, exact, masks)
-            union = union or bit != (word >> 1) & 1
+            if word & LAZY and chunk.stamp[word >> ROW_SHIFT] != chunk.epoch:
+                return word >> ROW_SHIFT
+            union = union or _bit(event, word, chunk, memory)
             if not word & LAST:
                 continue
             mask, union = mask and union, False
@@ -154,51 +142,31 @@ def one_program(event, words, k, stop, filters, exact, masks, stamp, epoch, trut
     return np.int64(FOUND)
 
 
-@kernel
-def conjunction(lanes, words, k, stop, start, masks, stamp, epoch, mask):  # type: ignore[no-untyped-def]
-    """Narrow ``start`` to the events that satisfy every literal, into ``mask``; return whether there are any."""
-    for x in range(len(lanes)):
-        mask[x] = start[x]
-    while k < stop:
-        word = np.int64(words[k])
-        k += 1
-        row = word >> ROW_SHIFT
-        if word & LAZY and stamp[row] != epoch:
-            return row
-        flip = np.uint64(0) - np.uint64((word >> 1) & 1)
-        left = np.uint64(0)
-        for x in range(len(lanes)):
-            mask[x] &= masks[row, x] ^ flip
-            left |= mask[x]
-        if left == np.uint64(0):
-            return np.int64(EMPTY)
-    return np.int64(FOUND)
-
-
-@kernel
-def program(lanes, words, k, stop, start, masks, stamp, epoch, mask, union, saved, resume):  # type: ignore[no-untyped-def]
-    """Narrow ``start`` by a program into ``mask``; return whether there are any.
+@inlined
+def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
+    """Narrow ``memory.start`` by a program into ``memory.scratch.mask``; return what `one` does.
 
     ``pending`` says that ``union`` holds something; literals that stand alone never go through it.
     """
+    mask, union, saved, resume = memory.scratch.mask, memory.scratch.union, memory.scratch.saved, memory.scratch.resume
+    masks = chunk.masks
     for x in range(len(lanes)):
-        mask[x] = start[x]
+        mask[x] = memory.start[x]
     depth, pending = 0, False
     while k < stop:
         word = np.int64(words[k])
         k += 1
         if word >= 0:
             row = word >> ROW_SHIFT
-            if word & LAZY and stamp[row] != epoch:
+            if word & LAZY and chunk.stamp[row] != chunk.epoch:
                 return row
             flip = np.uint64(0) - np.uint64((word >> 1) & 1)
-            if word & LAST:
-                left = _narrow(lanes, masks, row, flip, mask, union, pending)
-                pending = False
-            else:
+            if not word & LAST:
                 _join(lanes, masks, row, flip, union, pending)
                 pending = True
                 continue
+            left = _narrow(lanes, masks, row, flip, mask, union, pending)
+            pending = False
         elif word == PUSH:
             left = _push(lanes, mask, union, pending, saved, depth)
             resume[depth] = k + 1 + words[k]
@@ -219,7 +187,7 @@ def program(lanes, words, k, stop, start, masks, stamp, epoch, mask, union, save
     return np.int64(FOUND)
 
 
-@kernel
+@inlined
 def _narrow(lanes, masks, row, flip, mask, union, pending):  # type: ignore[no-untyped-def]
     """``mask &= union | literal``; return the OR of what is left."""
     left = np.uint64(0)
@@ -234,14 +202,14 @@ def _narrow(lanes, masks, row, flip, mask, union, pending):  # type: ignore[no-u
     return left
 
 
-@kernel
+@inlined
 def _join(lanes, masks, row, flip, union, pending):  # type: ignore[no-untyped-def]
     """``union |= literal``."""
     for x in range(len(lanes)):
         union[x] = (union[x] if pending else np.uint64(0)) | (masks[row, x] ^ flip)
 
 
-@kernel
+@inlined
 def _push(lanes, mask, union, pending, saved, depth):  # type: ignore[no-untyped-def]
     """Begin an AND inside an OR: only events that the OR does not hold for yet matter; return the OR of those."""
     left = np.uint64(0)
@@ -253,7 +221,7 @@ def _push(lanes, mask, union, pending, saved, depth):  # type: ignore[no-untyped
     return left
 
 
-@kernel
+@inlined
 def _pop(lanes, mask, union, saved, depth, last):  # type: ignore[no-untyped-def]
     """End it: what is left joins the OR, which narrows the mask around when it ends too; return the OR of that mask."""
     left = np.uint64(0)

@@ -27,6 +27,7 @@ from index.block.layout import ALL, ROW_LIMIT, Int32s, Int64s
 from index.block.value_tests import value_tests
 from index.block.vocabulary import Everything, Inside, OneOf, Outside, Predicate, Present, Term, Vocabulary
 from index.byte_rows import ByteRows
+from index.observed.statistics import EventStatistics
 from index.terms import Dictionary, value_bytes
 from schemas.errors import TocsinError
 
@@ -70,7 +71,7 @@ class Rows:
     arrays: Arrays
 
 
-def number_rows(vocabulary: Vocabulary, inline: Container[int] = ()) -> Rows:
+def number_rows(vocabulary: Vocabulary, inline: Container[int] = (), statistics: EventStatistics | None = None) -> Rows:
     """Return the rows of a vocabulary; the lists that ``inline`` names get none, only those of their terms."""
     predicates = list(vocabulary.predicates)
     rowless = {p for i, p in enumerate(predicates) if i in inline}
@@ -94,7 +95,7 @@ def number_rows(vocabulary: Vocabulary, inline: Container[int] = ()) -> Rows:
     place: dict[Predicate, int] = {Everything(): ALL}
     in_order: tuple[Sequence[Predicate], ...] = (present, tests, lists, ranges, outsides)
     place |= zip(chain.from_iterable(in_order), range(1 + len(ordinals), count), strict=True)
-    frequencies = Frequencies(vocabulary, ladders)
+    frequencies = Frequencies(vocabulary, ladders, statistics)
     return Rows(
         count,
         ordinals,

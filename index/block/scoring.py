@@ -6,20 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import kernel
+from index.block.kernel import inlined, kernel
 from index.block.layout import (
     ADD,
     CLOSE,
-    CONSTANT,
-    EVEN_SUM,
     NEGATED,
     NO_MATCH,
     OPEN_AND,
     ROW_SHIFT,
     SHARE,
+    SUM,
     TAIL_LIMIT,
     TAIL_SHIFT,
-    TREE,
     UNIT,
     Bools,
     Float64s,
@@ -107,7 +105,7 @@ def limits(first, members, entries, row_attribute, scale, slack):  # type: ignor
                 slack[event] = max(slack[event], ROUNDINGS * values + 1.0)
 
 
-@kernel
+@inlined
 def plain_points(kind, head, stop, tail_stop, words, codes, table):  # type: ignore[no-untyped-def]
     """Return what a plain event gets from a record of literals, without the priority."""
     if kind == UNIT:
@@ -118,13 +116,13 @@ def plain_points(kind, head, stop, tail_stop, words, codes, table):  # type: ign
     return total
 
 
-@kernel
+@inlined
 def weight_of(k, words, codes, table):  # type: ignore[no-untyped-def]
     """Return the weight whose code is word ``k``; ``codes`` are the words as float32."""
     return table[words[k]] if len(table) else np.float64(codes[k])
 
 
-@kernel
+@inlined
 def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
     """Return what `linear_points` does, or `SEVERAL` when an attribute has several values."""
     total, tail = np.int64(0), stop
@@ -190,49 +188,88 @@ def _entries_points(event, row, factor, entries, rows, first_in):  # type: ignor
 
 @kernel
 def clause_points(event, base, clause, chunk, rows, scores, entries, frames):  # type: ignore[no-untyped-def]
-    """Return the score of a clause that the event satisfies, the priority included."""
-    scoring = scores.clause_scoring[clause]
-    if scoring == CONSTANT or (scoring == EVEN_SUM and entries.plain[event]):
-        return scores.clause_points[clause]
+    """Return the score of a clause that the event satisfies, the priority included, or `NO_MATCH`."""
+    scoring, plain = scores.clause_scoring[clause], entries.plain[event]
+    first, stop = scores.score_start[clause], scores.score_start[clause + 1]
     owner = scores.clause_owner[clause]
-    priority = scores.owner_points[owner] if len(scores.owner_points) else np.int64(0)
-    if scoring == TREE:
-        return priority + _tree(event, event - base, clause, 0, chunk, rows, scores, entries, frames)
+    total = scores.owner_points[owner] if len(scores.owner_points) else np.int64(0)
+    if plain:
+        stop = first + scores.score_plain[clause]
+        total = scores.clause_points[clause]
+    if scoring == SUM:
+        for k in range(first, stop):
+            total += _leaf(
+                scores.score_program[k],
+                plain,
+                entries.start[event],
+                entries.start[event + 1],
+                entries.term,
+                entries.weight,
+                scores.leaf_start,
+                scores.leaf_term,
+                scores.leaf_weight,
+                scores.leaf_even,
+            )
+        return total
+    program = scores.score_program
+    needed, possible = np.int64(0), np.int64(0)
     if scoring == SHARE:
-        start, program = scores.score_start[clause], scores.score_program
-        needed, possible = _joined(program, start), _joined(program, start + 2)
-        met = _tree(event, event - base, clause, 4, chunk, rows, scores, entries, frames)
-        if met < needed:
-            return np.int64(NO_MATCH)
-        whole, rest = divmod(met * np.int64(SCORE_SCALE), possible)
-        return priority + whole + (2 * rest > possible or (2 * rest == possible and whole & 1 == 1))
-    first, stop = entries.start[event], entries.start[event + 1]
-    total = priority
-    for k in range(scores.score_start[clause], scores.score_start[clause + 1]):
-        leaf = scores.score_program[k]
-        total += _leaf(
+        needed, possible = _joined(program, first), _joined(program, first + 2)
+        first += 4
+    while True:
+        row, points = _tree(
+            event,
+            event - base,
             first,
             stop,
+            plain,
+            program,
+            chunk.masks,
+            chunk.stamp,
+            chunk.epoch,
+            chunk.first_in,
+            entries.start,
             entries.term,
             entries.weight,
-            scores.leaf_start[leaf],
-            scores.leaf_start[leaf + 1],
+            scores.leaf_start,
             scores.leaf_term,
             scores.leaf_weight,
+            scores.leaf_even,
+            frames.conjunction,
+            frames.truth,
+            frames.total,
         )
-    return total
+        if row < 0:
+            break
+        derive(row, chunk, rows)
+    if scoring != SHARE:
+        return total + points
+    if points < needed:
+        return np.int64(NO_MATCH)
+    whole, rest = divmod(points * np.int64(SCORE_SCALE), possible)
+    return total + whole + (2 * rest > possible or (2 * rest == possible and whole & 1 == 1))
 
 
-@kernel
-def _leaf(i, i_stop, entry_term, entry_weight, j, j_stop, leaf_term, leaf_weight):  # type: ignore[no-untyped-def]
-    """Return the sum over the event's terms, from i on, that the leaf lists, from j on; both are ascending.
+@inlined
+def _joined(words, k):  # type: ignore[no-untyped-def]
+    """Return the 64-bit integer whose halves are words ``k`` and the next."""
+    return np.int64(words[k + 1]) << 32 | np.int64(words[k]) & 0xFFFFFFFF
 
-    ``np.rint`` rounds half to even, after one rounding of the product: `schemas.values.score_term`. The arrays come one
-    by one, since a group of them costs more to pass than the sum to make.
+
+@inlined
+def _leaf(leaf, plain, i, i_stop, entry_term, entry_weight, leaf_start, leaf_term, leaf_weight, leaf_even):  # type: ignore[no-untyped-def]
+    """Return the sum over the event's terms, from entry i on, that the leaf lists; both are ascending.
+
+    ``np.rint`` rounds half to even, after one rounding of the product: `schemas.values.score_term`. A plain event that
+    satisfies the leaf has one term of it, so of a leaf with one weight nothing else need be known.
     """
+    j, j_stop = leaf_start[leaf], leaf_start[leaf + 1]
     total = np.int64(0)
-    if j < j_stop:
-        i = lower_bound(entry_term, i, i_stop, leaf_term[j])
+    if j == j_stop:
+        return total
+    if plain and leaf_even[leaf]:
+        return np.int64(np.rint(leaf_weight[j] * SCORE_SCALE))
+    i = lower_bound(entry_term, i, i_stop, leaf_term[j])
     while i < i_stop and j < j_stop and entry_term[i] <= leaf_term[j_stop - 1]:
         term = entry_term[i]
         j = lower_bound(leaf_term, j, j_stop, term)
@@ -242,65 +279,80 @@ def _leaf(i, i_stop, entry_term, entry_weight, j, j_stop, leaf_term, leaf_weight
     return total
 
 
-@kernel
-def _joined(words, k):  # type: ignore[no-untyped-def]
-    """Return the 64-bit integer whose halves are words ``k`` and the next."""
-    return np.int64(words[k + 1]) << 32 | np.int64(words[k]) & 0xFFFFFFFF
+@inlined
+def _tree(  # type: ignore[no-untyped-def]
+    event,
+    bit,
+    k,
+    stop,
+    plain,
+    program,
+    masks,
+    stamp,
+    epoch,
+    first_in,
+    entry_start,
+    entry_term,
+    entry_weight,
+    leaf_start,
+    leaf_term,
+    leaf_weight,
+    leaf_even,
+    conjunction,
+    truths,
+    totals,
+):
+    """Run a score program from word ``k`` on; frame 0 is the clause itself, an AND that is true.
 
-
-@kernel
-def _tree(event, bit, clause, skipped, chunk, rows, scores, entries, frames):  # type: ignore[no-untyped-def]
-    """Run a score program from its word ``skipped`` on; frame 0 is the clause itself, an AND that is true."""
+    Returns
+    -------
+    row, points
+        A row that must be derived before the program can be run, or -1; what the event gets.
+    """
     depth = 0
-    frames.conjunction[0], frames.truth[0], frames.total[0] = 1, 1, 0
-    k, stop = scores.score_start[clause] + skipped, scores.score_start[clause + 1]
-    program = scores.score_program
+    conjunction[0], truths[0], totals[0] = 1, 1, 0
     while k < stop:
         word = program[k]
         k += 1
         if word >= 0:
-            truth = _holds(bit, word, chunk, rows)
+            row = np.int64(word >> 1)
+            if row >= first_in and stamp[row] != epoch:
+                return row, np.int64(0)
+            held = (masks[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1)
+            truth = (held != np.uint64(0)) != ((word & 1) != 0)
             leaf = program[k]
             k += 1
             total = np.int64(0)
             if truth and leaf >= 0:
                 total = _leaf(
-                    entries.start[event],
-                    entries.start[event + 1],
-                    entries.term,
-                    entries.weight,
-                    scores.leaf_start[leaf],
-                    scores.leaf_start[leaf + 1],
-                    scores.leaf_term,
-                    scores.leaf_weight,
+                    leaf,
+                    plain,
+                    entry_start[event],
+                    entry_start[event + 1],
+                    entry_term,
+                    entry_weight,
+                    leaf_start,
+                    leaf_term,
+                    leaf_weight,
+                    leaf_even,
                 )
         elif word == ADD:
             truth, total = True, _joined(program, k)
             k += 2
         elif word == CLOSE:
-            truth, total = frames.truth[depth] != 0, frames.total[depth]
+            truth, total = truths[depth] != 0, totals[depth]
             depth -= 1
         else:
             depth += 1
-            frames.conjunction[depth] = word == OPEN_AND
-            frames.truth[depth] = word == OPEN_AND
-            frames.total[depth] = 0
+            conjunction[depth] = word == OPEN_AND
+            truths[depth] = word == OPEN_AND
+            totals[depth] = 0
             continue
-        if frames.conjunction[depth]:
-            frames.truth[depth] = frames.truth[depth] and truth
+        if conjunction[depth]:
+            truths[depth] = truths[depth] != 0 and truth
             if truth:  # under the clause itself a node may be false, in mode relaxed or threshold
-                frames.total[depth] += total
+                totals[depth] += total
         elif truth:
-            frames.total[depth] = max(frames.total[depth], total) if frames.truth[depth] else total
-            frames.truth[depth] = 1
-    return frames.total[0]
-
-
-@kernel
-def _holds(bit, literal, chunk, rows):  # type: ignore[no-untyped-def]
-    """Return whether a literal holds for the event; its row may not have been read in this chunk."""
-    row = literal >> 1
-    if row >= chunk.first_in and chunk.stamp[row] != chunk.epoch:
-        derive(row, chunk, rows)
-    held = (chunk.masks[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1)
-    return (held != np.uint64(0)) != ((literal & 1) != 0)
+            totals[depth] = max(totals[depth], total) if truths[depth] else total
+            truths[depth] = 1
+    return np.int64(-1), totals[0]

@@ -3,9 +3,6 @@
 The buffer of matches has a fixed size; when it is nearly full the walk stops and the cursor remembers where, so nothing
 is ever cut off. The walk scores what is the same for all plain events; the rest is left to `settle`, which is told by
 the record.
-
-Compiled code counts references whenever an array is taken from a tuple, so a kernel takes its arrays once, before its
-loops.
 """
 
 from __future__ import annotations
@@ -13,26 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.kernel import kernel
-from index.block.layout import (
-    ALL,
-    KIND_SHIFT,
-    LAST,
-    LAZY,
-    LINEAR,
-    LONG,
-    ROW_SHIFT,
-    TAIL_LIMIT,
-    TAIL_SHIFT,
-    UNIT,
-    WORDS_LIMIT,
-)
+from index.block.kernel import inlined, kernel
+from index.block.layout import ALL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
-from index.block.records import EMPTY, FOUND, one_program, program, size_of
+from index.block.records import FOUND, many, one, size_of
 from index.block.scoring import clause_points, linear_points, plain_points
-from schemas.values import SCORE_SCALE
 
-FEW = 8
+FEW = 3
 """A group of programs that at most so many events reach is tested event by event."""
 
 FEW_LINEAR = 1
@@ -83,7 +67,7 @@ def pick_shared(touched, n, postings, visited, epoch, live_group, live_row, end)
 
 
 @kernel
-def walk(lanes, base, chunk, rows, postings, priorities, plain, memory, groups, cursor, found):  # type: ignore[no-untyped-def]
+def walk(lanes, base, chunk, rows, postings, scores, plain, memory, groups, cursor, found):  # type: ignore[no-untyped-def]
     """Write the matches of the listed groups from ``cursor`` on.
 
     ``lanes`` is a tuple of W numbers: its length is part of its type, so each W has its own unrolled code. ``cursor``
@@ -92,151 +76,57 @@ def walk(lanes, base, chunk, rows, postings, priorities, plain, memory, groups, 
     Returns
     -------
     n, late
-        The number of matches, and how many of them are listed in ``found.late`` for `settle`.
+        The number of matches, and how many of them are listed in ``found.late_match`` for `settle`.
     """
-    masks, stamp, epoch = chunk.masks, chunk.stamp, chunk.epoch
-    second, group_record, group_word = postings.group_second, postings.group_record, postings.group_word
-    owners, heads, words = postings.record_owner, postings.record_head, postings.words
-    table, codes = postings.weight_table, memory.codes
-    live_group, live_row, start, filters, exact = (
-        memory.live_group,
-        memory.live_row,
-        memory.start,
-        memory.filters,
-        memory.exact,
-    )
-    is_dead, mask, union, saved = memory.is_dead, memory.scratch.mask, memory.scratch.union, memory.scratch.saved
-    truths, resume = memory.scratch.truths, memory.scratch.resume
-    event_out, owner_out, points_out = found.event, found.owner, found.points
-    late_match, late_record, late_word, late_group = (
-        found.late_match,
-        found.late_record,
-        found.late_word,
-        found.late_group,
-    )
-    all_plain = True
-    for event in range(base, min(base + 64 * len(lanes), len(plain))):
-        all_plain = all_plain and plain[event]
     n, late = 0, 0
     at, record, word = cursor[0], cursor[1], cursor[2]
-    few, places = memory.few, np.int64(memory.filters.shape[1] - 1)
     while at < groups:
-        group = live_group[at]
-        p, q, stop = live_row[at], second[group], group_record[group + 1]
-        reached = _reach(lanes, masks, p, q, start, few)
-        fresh = record < 0
-        if fresh:
-            record, word = np.int64(group_record[group]), np.int64(group_word[group])
-        turns = 0
-        limit = FEW_LINEAR if np.int64(heads[record]) >> KIND_SHIFT <= LINEAR else FEW
-        if fresh and 0 < reached <= limit and n + reached * (stop - record) <= len(event_out):
-            turns = reached
-        for turn in range(turns):
-            local, at_record, at_word = few[turn], record, word
-            while at_record < stop:
-                head = np.int64(heads[at_record])
-                here = at_word
-                kind, k = head >> KIND_SHIFT, at_word
-                end = at_word + (head & WORDS_LIMIT)
-                at_word = end + (((head >> TAIL_SHIFT) & TAIL_LIMIT) if kind != UNIT else 0)
-                if kind == LONG:
-                    kind, k, end, at_word = size_of(head, words, here)
-                held, some, first = np.int64(FOUND), False, k
-                while k < end:
-                    literal = np.int64(words[k])
-                    if literal < 0:
-                        # a frame opens: too seldom, and too long, to be run here
-                        held = one_program(
-                            local, words, first, end, filters, exact, masks, stamp, epoch, truths, resume
-                        )
-                        break
-                    row = literal >> ROW_SHIFT
-                    if literal & LAZY:
-                        if stamp[row] != epoch:
-                            held = row
-                            break
-                        bit = masks[row, local >> 6] >> np.uint64(local & 63) & np.uint64(1)
-                    else:
-                        bit = filters[local, (row >> 6) & places] >> np.uint64(row & 63) & np.uint64(1)
-                        if bit != np.uint64(0) and not exact:
-                            bit = masks[row, local >> 6] >> np.uint64(local & 63) & np.uint64(1)
-                    k += 1
-                    some = some or np.int64(bit) != (literal >> 1) & 1
-                    if literal & LAST:
-                        if not some:
-                            held = np.int64(EMPTY)
-                            break
-                        some = False
-                if held >= 0:
-                    derive(held, chunk, rows)
-                    at_word = here
-                    continue
-                if held == FOUND and not is_dead[owners[at_record] >> 1]:
-                    event_out[n], owner_out[n] = base + local, owners[at_record]
-                    if kind <= LINEAR and plain[base + local]:
-                        points_out[n] = plain_points(kind, head, end, at_word, words, codes, table)
-                        if len(priorities):
-                            points_out[n] += priorities[owners[at_record] >> 1]
-                    else:
-                        late_match[late], late_record[late], late_word[late] = n, at_record, here
-                        late_group[late] = at
-                        late += 1
-                    n += 1
-                at_record += 1
-        if turns:
-            record = np.int64(stop)
+        group = memory.live_group[at]
+        stop = postings.group_record[group + 1]
+        reached = _reach(
+            lanes, chunk.masks, memory.live_row[at], postings.group_second[group], memory.start, memory.few
+        )
+        if record < 0:
+            record, word = np.int64(postings.group_record[group]), np.int64(postings.group_word[group])
+            linear = np.int64(postings.record_head[record]) >> KIND_SHIFT <= LINEAR
+            if reached <= (FEW_LINEAR if linear else FEW) and n + reached * (stop - record) <= len(found.event):
+                for i in range(reached):
+                    n, late = _walk_one(
+                        memory.few[i],
+                        base,
+                        at,
+                        record,
+                        stop,
+                        word,
+                        chunk,
+                        rows,
+                        postings,
+                        scores,
+                        plain,
+                        memory,
+                        found,
+                        n,
+                        late,
+                    )
+                record = np.int64(stop)
         while record < stop:
-            if n + 64 * len(lanes) > len(event_out):
+            if n + 64 * len(lanes) > len(found.event):
                 cursor[0], cursor[1], cursor[2] = at, record, word
                 return n, late
-            head = np.int64(heads[record])
-            here, kind = word, head >> KIND_SHIFT
-            if kind <= LINEAR:
-                k, end = word, word + (head & WORDS_LIMIT)
-                word = end + (((head >> TAIL_SHIFT) & TAIL_LIMIT) if kind == LINEAR else 0)
-                held = np.int64(FOUND)
-                for x in range(len(lanes)):
-                    mask[x] = start[x]
-                for i in range(k, end):
-                    literal = np.int64(words[i])
-                    row = literal >> ROW_SHIFT
-                    if literal & LAZY and stamp[row] != epoch:
-                        held = row
-                        break
-                    flip = np.uint64(0) - np.uint64((literal >> 1) & 1)
-                    left = np.uint64(0)
-                    for x in range(len(lanes)):
-                        mask[x] &= masks[row, x] ^ flip
-                        left |= mask[x]
-                    if left == np.uint64(0):
-                        held = np.int64(EMPTY)
-                        break
-            else:
-                kind, k, end, word = size_of(head, words, word)
-                held = program(lanes, words, k, end, start, masks, stamp, epoch, mask, union, saved, resume)
-            if held >= 0:
-                derive(held, chunk, rows)
+            here = word
+            kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
+            outcome = many(lanes, postings.words, k, end, chunk, memory)
+            if outcome >= 0:
+                derive(outcome, chunk, rows)
                 word = here
                 continue
-            if held == FOUND and not is_dead[owners[record] >> 1]:
-                owner = owners[record]
-                alike = np.int64(0)
-                if kind == UNIT:
-                    alike = ((head >> TAIL_SHIFT) & TAIL_LIMIT) * np.int64(SCORE_SCALE)
-                elif kind == LINEAR:
-                    alike = plain_points(kind, head, end, word, words, codes, table)
-                if len(priorities) and kind <= LINEAR:
-                    alike += priorities[owner >> 1]
-                settled = kind <= LINEAR and all_plain
+            if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+                fixed, points = _known(record, kind, end, word, postings, scores, memory)
                 for x in range(len(lanes)):
-                    bits = mask[x]
+                    bits = memory.scratch.mask[x]
                     while bits != np.uint64(0):
                         event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
-                        event_out[n], owner_out[n], points_out[n] = event, owner, alike
-                        if not settled and (kind > LINEAR or not plain[event]):
-                            late_match[late], late_record[late], late_word[late] = n, record, here
-                            late_group[late] = at
-                            late += 1
+                        late = _write(event, at, record, here, fixed and plain[event], points, postings, found, n, late)
                         n += 1
                         bits &= bits - np.uint64(1)
             record += 1
@@ -245,7 +135,27 @@ def walk(lanes, base, chunk, rows, postings, priorities, plain, memory, groups, 
     return n, late
 
 
-@kernel
+@inlined
+def _walk_one(local, base, at, record, stop, word, chunk, rows, postings, scores, plain, memory, found, n, late):  # type: ignore[no-untyped-def]
+    """Write one event's matches among the records of a group; the buffer has room for all of them."""
+    while record < stop:
+        here = word
+        kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
+        outcome = one(local, postings.words, k, end, chunk, memory)
+        if outcome >= 0:
+            derive(outcome, chunk, rows)
+            word = here
+            continue
+        if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+            fixed, points = _known(record, kind, end, word, postings, scores, memory)
+            event = base + local
+            late = _write(event, at, record, here, fixed and plain[event], points, postings, found, n, late)
+            n += 1
+        record += 1
+    return n, late
+
+
+@inlined
 def _reach(lanes, masks, p, q, start, few):  # type: ignore[no-untyped-def]
     """Fill ``start`` with the events that reach the group, ``few`` with the first of them; return how many there are.
 
@@ -261,6 +171,30 @@ def _reach(lanes, masks, p, q, start, few):  # type: ignore[no-untyped-def]
             n += 1
             bits &= bits - np.uint64(1)
     return n
+
+
+@inlined
+def _known(record, kind, end, tail_stop, postings, scores, memory):  # type: ignore[no-untyped-def]
+    """Return whether all plain events get the same from a record, and what."""
+    if kind > LINEAR:
+        clause = postings.words[end]
+        return scores.score_plain[clause] == 0, scores.clause_points[clause]
+    head = np.int64(postings.record_head[record])
+    points = plain_points(kind, head, end, tail_stop, postings.words, memory.codes, postings.weight_table)
+    if len(scores.owner_points):
+        points += scores.owner_points[postings.record_owner[record] >> 1]
+    return True, points
+
+
+@inlined
+def _write(event, at, record, word, known, points, postings, found, n, late):  # type: ignore[no-untyped-def]
+    """Write a match, list it when its score is not known, and return how many are listed."""
+    found.event[n], found.owner[n], found.points[n] = event, postings.record_owner[record], points
+    if not known:
+        found.late_match[late], found.late_record[late] = n, record
+        found.late_word[late], found.late_group[late] = word, at
+        late += 1
+    return late
 
 
 @kernel

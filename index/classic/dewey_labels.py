@@ -1,8 +1,8 @@
 """Dewey labels of a tree's leaves: "Efficiently Evaluating Complex Boolean Expressions", section 3.1.
 
 A label is the path from the root: for each edge the number of the child, from 1, and whether it is the last one of an
-AND. Here an edge is one integer, ``number << 1 | last``. The root is an AND, so the children of the nodes with labels of even
-length stand below an AND.
+AND. Here an edge is one integer, ``number << 1 | last``. The root is an AND, so the children of nodes with labels of
+even length stand below an AND.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from index.block.masks import lower_bound
 from index.classic.arrays import Int64s, UInt8s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 from schemas.values import SCORE_SCALE
@@ -108,7 +107,19 @@ def leaf_points(event, leaf, leaves, entries):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     first, stop = entries.start[event], entries.start[event + 1]
     for k in range(leaves.leaf_start[leaf], leaves.leaf_start[leaf + 1]):
-        first = lower_bound(entries.key, first, stop, leaves.leaf_key[k])
+        first = _first_not_below(entries.key, first, stop, leaves.leaf_key[k])
         if first < stop and entries.key[first] == leaves.leaf_key[k]:
             total += np.int64(np.rint(entries.weight[first] * leaves.leaf_weight[k] * SCORE_SCALE))
     return total
+
+
+@njit(cache=True, nogil=True)
+def _first_not_below(ascending, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return the first place from ``low`` on, before ``high``, that holds ``wanted`` or more, else ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if ascending[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,4 +1,4 @@
-"""``tocsin index stats``: what the live index consists of, and which subscriptions every event has to look at."""
+"""``tocsin index stats``: what the live index consists of, what was observed of events, and the always-list."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from index.observed.statistics import EventStatistics
     from index.reader import Snapshot
     from index.stats import Contents, Part, Sizes
 
@@ -32,22 +33,28 @@ def index_stats(
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Show segments, dead subscriptions, bytes by part, the commonest predicates and the always-list.
+    """Show segments, dead subscriptions, bytes by part, the commonest predicates, observed events and the always-list.
+
+    A small sample of the events is counted while they are matched; merges put each subscription where the predicate
+    that fewest events satisfy finds it.
 
     The always-list holds the subscriptions that every event has to look at, for want of a predicate to find them by.
 
     Each is shown with what would take it off the list, those with the most predicates first.
     """
-    _, snapshot = look_into(context, index, version, config, overrides)
+    settings, snapshot = look_into(context, index, version, config, overrides)
+    from index.observed.store import gathered
     from index.stats import contents, parts, sizes
 
+    observed = gathered(settings.job.index_dir)
     known, found = sizes(snapshot), _contents(snapshot, limit, sample, contents)
     if json:
-        _print_json(known, parts(snapshot), found)
+        _print_json(known, parts(snapshot), found, observed, limit)
         return
     shown = console()
     _print_sizes(shown, known)
     _print_parts(shown, parts(snapshot), known, limit)
+    _print_observed(shown, observed, limit)
     _print_contents(shown, known, found)
 
 
@@ -87,6 +94,22 @@ def _print_parts(shown: Console, parts: list[Part], known: Sizes, limit: int) ->
     shown.print(table)
 
 
+def _print_observed(shown: Console, observed: EventStatistics, limit: int) -> None:
+    from index.stats import frequent
+    from schemas.filter_leaf_printer import format_leaf
+
+    shown.print()
+    if not observed.events:
+        shown.print("no events observed yet", highlight=False)
+        return
+    table = _table("share", f"most frequent in {observed.events:,.0f} events observed, of {observed.seen:,.0f} ever")
+    table.columns[0].justify = "right"
+    table.columns[1].justify = "left"
+    for entry in frequent(observed, limit):
+        table.add_row(f"{entry.share:.2%}", _short(format_leaf(entry.leaf)))
+    shown.print(table)
+
+
 def _print_contents(shown: Console, known: Sizes, found: Contents) -> None:
     from schemas.filter_leaf_printer import format_leaf
 
@@ -119,9 +142,10 @@ def _print_offenders(shown: Console, found: Contents) -> None:
     shown.print(table)
 
 
-def _print_json(known: Sizes, parts: list[Part], found: Contents) -> None:
+def _print_json(known: Sizes, parts: list[Part], found: Contents, observed: EventStatistics, limit: int) -> None:
     import msgspec
 
+    from index.stats import frequent
     from schemas.filter_leaf_printer import format_leaf
 
     always = [
@@ -139,6 +163,9 @@ def _print_json(known: Sizes, parts: list[Part], found: Contents) -> None:
         "parts": {part.name: part.bytes for part in parts},
         "scanned": found.scanned,
         "common": common,
+        "observed": observed.events,
+        "observed_ever": observed.seen,
+        "frequent": [{"filter": format_leaf(entry.leaf), "share": entry.share} for entry in frequent(observed, limit)],
         "always": found.always,
         "offenders": always,
     }

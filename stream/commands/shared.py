@@ -55,11 +55,14 @@ Parameters = ParamSpec("Parameters")
 
 
 def load(context: typer.Context, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings; options after the command's name go over those before it."""
+    """Return the settings, whose analyser is from now on the process's; options after the command's name win."""
+    from schemas.texts import set_analyser
     from stream.settings import load_settings
 
     config_before, overrides_before = context.obj or (None, [])
-    return load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+    settings = load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+    set_analyser(settings.matching.analyser)
+    return settings
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

@@ -8,9 +8,6 @@ from typing import Any
 
 CASES: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parents[1] / "data" / "cases.json").read_text())
 
-LATER = {"sets", "regex_is_full_match", "versions"}
-"""Cases whose operators this version refuses."""
-
 
 def rename(node: Any, prefix: str) -> Any:
     """Return an expression tree with every attribute renamed."""

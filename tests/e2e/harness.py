@@ -118,10 +118,11 @@ class Client:
 
     def await_committed(self, group: str, topic: str) -> None:
         """Wait until the job's group has committed everything that is on the topic now, and take in its output."""
+        with clients.TopicEnds(self.job.settings) as ends:
+            end = ends.of(topic)
+        partitions = [TopicPartition(topic, partition) for partition in end]
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
         try:
-            partitions = [TopicPartition(topic, p) for p in consumer.list_topics(topic).topics[topic].partitions]
-            end = {p.partition: consumer.get_watermark_offsets(p, cached=False)[1] for p in partitions}
             deadline = time.monotonic() + PATIENCE
             while True:
                 answer = clients.while_passing(lambda: consumer.committed(partitions, 10))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.cases import CASES, LATER, bodies, own, rename_event
+from tests.e2e.cases import CASES, bodies, own, rename_event
 from tests.e2e.harness import Client, JobUnderTest, running_job
 
 
@@ -35,9 +35,6 @@ def test_every_event_of_the_matching_cases_meets_exactly_its_subscriptions(live:
     for case in CASES["matching"]:
         prefix = f"m-{case['name']}."
         client.subscribe(bodies(case["subscriptions"], prefix))
-        if case["name"] in LATER:
-            refused |= {prefix + id_ for id_, body in case["subscriptions"].items() if _is_later(body["expression"])}
-            continue
         refused |= {prefix + id_ for id_ in case.get("refused", [])}
         events = [row for row in case["events"] if _in_json(row["event"])]
         places = client.publish([rename_event(row["event"], prefix) for row in events])
@@ -49,11 +46,6 @@ def test_every_event_of_the_matching_cases_meets_exactly_its_subscriptions(live:
         assert sorted(_ids(client, place, prefix)) == sorted(matches), name
     dead = {letter["key"].decode() for letter in client.letters if letter["tocsin.topic"] == job.topics.subscriptions}
     assert {id_ for id_ in dead if id_.startswith("m-")} == refused
-
-
-def _is_later(expression: dict[str, Any]) -> bool:
-    later = {"within", "contains_all", "equals_set", "matches", "version"}
-    return any(op in json.dumps(expression) for op in (f'"op": "{name}"' for name in later))
 
 
 def test_the_ranking_cases_come_in_their_order_with_their_scores(live: tuple[JobUnderTest, Client]) -> None:

@@ -143,9 +143,8 @@ def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
 
 def test_partitions_added_to_the_events_topic_are_read_from_their_beginning(exchange: Exchange) -> None:
     topic = exchange.job.topics.events
-    AdminClient({"bootstrap.servers": exchange.client.bootstrap}).create_partitions(
-        [NewPartitions(topic, PARTITIONS + 1)]
-    )[topic].result(30)
+    admin = AdminClient({"bootstrap.servers": exchange.client.bootstrap})
+    admin.create_partitions([NewPartitions(topic, PARTITIONS + 1)])[topic].result(30)
     _wait(lambda: len(exchange.client.producer.list_topics(topic).topics[topic].partitions) == PARTITIONS + 1)
 
     def reached() -> bool:

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from stream.job_process import JobProcess
 from stream.settings import Settings
+from stream.settings_tables import Matching
 from tests.e2e.harness import Client, JobUnderTest, running_job
 
 
@@ -91,6 +92,10 @@ def test_state_that_does_not_fit_is_refused_before_spark_starts(broker: Any, tmp
         assert told.startswith(f"{settings.job.checkpoint_dir} is in use by job {job.name}, process {job.process.pid}")
         _one_of_each(job, client)
         assert job.stop() == 0
+
+        # an index whose words were made in another way
+        told = _refusal(msgspec.structs.replace(settings, matching=Matching(analyser="whole")), folder)
+        assert "was built by the analyser 'words', and matching.analyser is 'whole'" in told
 
         # the checkpoint of another index
         shutil.copytree(settings.job.index_dir, tmp_path / "other", dirs_exist_ok=True)

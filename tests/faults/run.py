@@ -2,8 +2,8 @@
 
 Command: ``python -m tests.faults.run --faults 200 [--seed 1]``, or ``make faults N=200``. One broker, one job with two
 partitions on local[2], one writer that changes a few dozen subscriptions and publishes events all the time. Between two
-faults pass some random tenths of a second; after each everything that was published must be committed within two
-minutes, else the job counts as stuck and is started again. At the end every event is compared with the oracle.
+faults pass some random tenths of a second; after each everything that was published must be committed soon
+(`tests.e2e.harness.PATIENCE`), else the job counts as stuck. At the end every event is compared with the oracle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tests.e2e.harness import Client, JobUnderTest, Topics
 from tests.faults.faults import FAULTS
 from tests.faults.history import History, Verdict
 
-STUCK_SECONDS = 120.0
+ATTEMPTS = 3
+"""How often a job that ended or stood still is started again after one fault; what is missing then is lost."""
+
 IDS = 30
 EVENTS_AT_ONCE = 5
 
@@ -91,9 +93,8 @@ class Trial:
         self._acknowledge(pending)
 
     def _settle(self) -> None:
-        """Wait until everything is committed; a job that ended is started again, one that stands still is stuck."""
-        deadline = time.monotonic() + STUCK_SECONDS
-        while True:
+        """Wait until everything is committed; a job that ended is started again, and so is one that stands still."""
+        for _ in range(ATTEMPTS):
             try:
                 self._client.await_committed(self._job.events_group, self._job.topics.events)
                 return
@@ -103,9 +104,6 @@ class Trial:
                 self._report.stuck += 1
                 self._job.kill()
                 self._revive(error)
-            if time.monotonic() > deadline + STUCK_SECONDS:
-                self._report.stuck += 1
-                return
 
     def _revive(self, error: Exception) -> None:
         """Start the job again after it has ended by itself."""

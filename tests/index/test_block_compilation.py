@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONTRACT = "tests/contract/test_engine_contract.py"
+CONTRACT = ("tests/contract/test_engine_contract.py", "tests/contract/test_every_leaf.py")
 
 
 def contract_run(environment: dict[str, str], chosen: str, examples: int) -> None:
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-W", "ignore", CONTRACT, "-k", chosen]
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-W", "ignore", *CONTRACT, "-k", chosen]
     environment = os.environ | environment | {"TOCSIN_TEST_EXAMPLES": str(examples)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

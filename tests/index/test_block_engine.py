@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index.block import ranking, workspace
+from index.block import matcher as matching
+from index.block import ordering, ranking, workspace
 from index.block.engine import BlockEngine, warm_up
-from index.block.kernels import walk
 from index.block.matcher import BlockMatcher, Span, spans
+from index.block.walk import walk
 from index.engine import Matches
 from index.event_block import EventBlock
 from index.oracle import match_subscription
@@ -46,8 +47,15 @@ def test_an_event_wakes_only_what_its_values_may_satisfy() -> None:
     others = [And((A, In("x", (i,)))) for i in range(50)]
     matcher = opened(*others, And((A, B)), Or((B, C)), And((NotIn("d", (1,)), Range("r", gt=5), Exists("a"))))
     assert candidates(matcher, Event({"z": (1,)})) == []
-    assert candidates(matcher, Event({"x": (7,), "r": (9,)})) == [(0, 7), (0, 52)]
+    assert candidates(matcher, Event({"x": (7,), "r": (9,), "a": (1,)})) == [(0, 7), (0, 52)]
     assert candidates(matcher, Event({"c": (3,), "r": (5,)})) == [(0, 51)]
+
+
+def test_a_group_is_reached_only_where_both_of_its_rows_hold() -> None:
+    matcher = opened(*(And((A, In("x", (i,)))) for i in range(50)))
+    assert candidates(matcher, Event({"x": (7,)})) == []
+    assert candidates(matcher, Event({"a": (1,)})) == []
+    assert candidates(matcher, Event({"a": (1,), "x": (7,)})) == [(0, 7)]
 
 
 def test_a_clause_with_several_access_rows_is_a_candidate_once() -> None:
@@ -72,8 +80,8 @@ def test_a_walk_that_stops_for_room_goes_on_where_it_stopped(population: list[Su
 
 
 @pytest.mark.parametrize("limit", [0, 2, 1024])
-def test_heaps_and_sorting_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "HEAP_LIMIT", limit)
+def test_ranking_and_sorting_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "RANK_LIMIT", limit)
     rng = np.random.default_rng(5)
     weights = rng.integers(0, 6, (60, 3)) / 4
     matcher = opened(*(Or(tuple(In(n, (1,), (w,)) for n, w in zip("abc", row, strict=True))) for row in weights))
@@ -88,20 +96,59 @@ def test_heaps_and_sorting_agree(limit: int, monkeypatch: pytest.MonkeyPatch) ->
         assert mine.score.tolist() == full.score.tolist()[: event.top]
 
 
-@given(st.lists(st.tuples(*(st.sampled_from((0, 1, 5, 2**31 - 1)),) * 2, st.integers(-(2**62), 2**62)), max_size=20))
-def test_the_order_is_the_contracts_for_any_scores(rows: list[tuple[int, int, int]]) -> None:
+@st.composite
+def unordered(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Matches of three events: (event, owner word, score), an owner of several records perhaps more than once."""
+    scores = draw(st.sampled_from((st.integers(0, 3).map(lambda n: n << 20), st.integers(-(2**62), 2**62))))
+    words = st.one_of(st.integers(0, 40).map(lambda n: 2 * n + 1), st.integers(41, 3000).map(lambda n: 2 * n))
+    found = draw(st.lists(st.tuples(st.integers(0, 2), words, scores), max_size=150))
+    alone = {(event, word): (event, word, score) for event, word, score in found if not word & 1}
+    return [row for row in found if row[1] & 1] + list(alone.values())
+
+
+@given(unordered())
+def test_the_order_is_the_contracts_for_any_scores_and_owners_come_once(rows: list[tuple[int, int, int]]) -> None:
     columns = np.array(rows, np.int64).reshape(-1, 3)
-    found = Matches(columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32), columns[:, 2].copy())
-    sorted_ = ranking._sorted(found) if rows else found
-    got = list(zip(*(c.tolist() for c in sorted_), strict=True))
-    assert got == sorted(rows, key=lambda row: (row[0], -row[2], row[1]))
+    half = len(columns) // 2
+    parts = [
+        Matches(c[:, 0].astype(np.int32) + 7, c[:, 1].astype(np.int32), c[:, 2].copy())
+        for c in (columns[:half], columns[half:])
+    ]
+    best: dict[tuple[int, int], int] = {}
+    for event, word, score in rows:
+        best[event, word >> 1] = max(score, best.get((event, word >> 1), score))
+    wanted = sorted(
+        ((event + 7, owner, score) for (event, owner), score in best.items()), key=lambda r: (r[0], -r[2], r[1])
+    )
+    found = ordering.arranged(7, 3, 3001, parts)
+    assert list(zip(*(c.tolist() for c in found), strict=True)) == wanted
+
+
+@given(
+    st.integers(1, 70),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=300),
+    st.sampled_from((1.0, 2.0)),
+)
+def test_an_event_holds_its_best_distinct_matches_and_needs_what_the_worst_of_them_scores(
+    wanted: int, offers: list[tuple[int, int]], scale: float
+) -> None:
+    best = ranking.Best.of(np.array([wanted], np.int32), 1000)
+    best.scale[:], best.slack[:] = scale, 0.0
+    scores: dict[int, int] = {}
+    for owner, points in offers:
+        worst = sorted(scores.values(), reverse=True)[wanted - 1 : wanted]
+        assert best.need[0] * scale <= (worst[0] if worst else -np.inf)
+        ranking.offer(best, 0, owner << 1 | 1, points)
+        scores[owner] = max(points, scores.get(owner, points))
+    found = best.held(0)
+    got = sorted(zip((-found.score).tolist(), (found.subscription >> 1).tolist(), strict=True))
+    assert got == sorted((-points, owner) for owner, points in scores.items())[:wanted]
 
 
 def test_an_interrupted_match_leaves_no_trace() -> None:
     matcher = opened(And((A, NotIn("b", (2,)))), C)
     block = EventBlock.from_events([Event({"a": (1,), "c": (1,)})] * 70)
-    view = matcher._translator.view(block, 128)
-    next(matcher._hits(view, Span(0, 0, 70, 2), block, matcher._postings))
+    matcher._mark(matcher._translator.view(block, 128), Span(0, 0, 70, 2))
     other = EventBlock.from_events([Event({"a": (1,)}), *[Event({"b": (1,)})] * 69])
     assert matcher.match(other).event.tolist() == [0]
     assert len(matcher.match(block).event) == 140
@@ -119,7 +166,7 @@ def test_stamps_survive_the_last_epoch() -> None:
 def test_spans_cover_the_block_with_masks_as_narrow_as_may_be() -> None:
     assert spans(0) == []
     assert spans(1) == [Span(0, 0, 1, 1)]
-    assert spans(128) == [Span(0, 0, 128, 2)]
+    assert spans(128) == [Span(0, 0, 128, 8)]
     assert spans(1000) == [Span(0, 0, 512, 8), Span(1, 512, 1000, 8)]
     assert spans(520) == [Span(0, 0, 512, 8), Span(1, 512, 520, 1)]
     assert spans(130, 1) == [Span(0, 0, 64, 1), Span(1, 64, 128, 1), Span(2, 128, 130, 1)]

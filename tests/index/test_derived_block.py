@@ -42,7 +42,9 @@ def _key(value: object) -> object:
 
 
 @given(st.lists(rich_events(), max_size=5), derived, derived)
-def test_derived_entries_are_the_oracles(happened: list[Event], first: list[Attribute], second: list[Attribute]) -> None:
+def test_derived_entries_are_the_oracles(
+    happened: list[Event], first: list[Attribute], second: list[Attribute]
+) -> None:
     block = EventBlock.from_events(happened)
     for wanted in (first, second):
         names = list(dict.fromkeys(map(attribute_name, wanted)))

@@ -9,12 +9,28 @@ from hypothesis import given
 
 from index.normal_form import FALSE, TRUE, normalise
 from index.oracle import matches, score
-from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
+from schemas.expression import (
+    And,
+    Contains,
+    Derive,
+    Exists,
+    Expression,
+    In,
+    Matches,
+    Not,
+    NotExists,
+    NotIn,
+    Or,
+    Range,
+    Within,
+)
 from schemas.records import Event
-from tests.strategies import events, expressions
+from tests.strategies import events, expressions, rich_events, rich_expressions
 
 A, B = In("a", (1,)), In("b", (2,), (0.5,))
 SILENT_A = In("a", (1,), (0.0,))
+SILENT_B = In("b", (2,), (0.0,))
+C, D = Exists("c"), Range("d", gt=0)
 
 
 @given(expressions(), events())
@@ -25,7 +41,14 @@ def test_truth_and_score_stay_the_same(expression: Expression, event: Event) -> 
         assert score(normal, event) == score(expression, event)
 
 
-@given(expressions())
+@given(rich_expressions(), rich_events())
+def test_truth_and_score_stay_the_same_over_every_leaf(expression: Expression, event: Event) -> None:
+    normal = normalise(expression)
+    assert matches(normal, event) == matches(expression, event)
+    assert score(normal, event) == score(expression, event)
+
+
+@given(expressions() | rich_expressions())
 def test_the_shape_is_normal_and_stays_so(expression: Expression) -> None:
     normal = normalise(expression)
     _assert_normal(normal, parent=None)
@@ -41,11 +64,13 @@ def _assert_normal(node: Expression, parent: type | None) -> None:
             for arg in args:
                 _assert_normal(arg, type(node))
         case Not(arg):
-            assert isinstance(arg, Range)
+            assert isinstance(arg, Range | Matches | Contains | Within)
         case NotIn():
             assert not node.strong
         case _:
-            assert isinstance(node, In | Range | Exists | NotExists)
+            assert isinstance(node, In | Range | Exists | NotExists | Matches | Contains | Within)
+            assert not isinstance(node, Range) or node.type is None
+            assert not isinstance(node, Contains) or not node.ignore_case
 
 
 @pytest.mark.parametrize(
@@ -67,12 +92,55 @@ def _assert_normal(node: Expression, parent: type | None) -> None:
         (Or((Exists("c"), TRUE, A)), Or((TRUE, A))),
         (Or((Exists("c"), TRUE)), TRUE),
         (Not(Or((A, TRUE))), FALSE),
+        # what an argument says twice, or its opposite
+        (And((A, SILENT_A)), A),
+        (And((In("a", (1, 2)), In("a", (2, 1), (0.0, 0.0)))), In("a", (1, 2))),
+        (And((C, A, NotIn("a", (1,)))), FALSE),
+        (And((C, NotExists("c"))), FALSE),
+        (And((D, Not(D), A)), FALSE),
+        (Or((SILENT_A, C, NotIn("a", (1.0,)))), TRUE),
+        (Or((A, NotIn("a", (1,)))), Or((A, NotIn("a", (1,))))),
+        (Or((D, Not(D), B)), Or((TRUE, B))),
+        (And((In("a", (1,)), NotIn("a", (True,)))), And((In("a", (1,)), NotIn("a", (True,))))),
+        # presence follows from a value, absence from none
+        (And((Exists("a"), A)), A),
+        (And((A, NotExists("a"))), FALSE),
+        (And((NotIn("a", (1,)), NotExists("a"))), NotExists("a")),
+        (Or((SILENT_A, Exists("a"))), Exists("a")),
+        (Or((A, Exists("a"))), Or((A, Exists("a")))),
+        (Or((NotIn("a", (1,)), NotExists("a"))), NotIn("a", (1,))),
+        (Or((NotIn("a", (1,)), Exists("a"))), TRUE),
+        (And((Exists(Derive("lower", "a")), In("a", (1,)))), And((Exists(Derive("lower", "a")), In("a", (1,))))),
+        # absorption, which an argument that scores may forbid
+        (Or((A, And((A, C)))), A),
+        (Or((And((C, A, D)), And((A, C)))), And((A, C))),
+        (Or((And((A, C)), And((C, A)))), And((A, C))),
+        (Or((A, And((A, B)))), Or((A, And((A, B))))),
+        (Or((SILENT_A, And((A, C)))), Or((SILENT_A, And((A, C))))),
+        (Or((C, And((A, A)), And((A, A, D)))), Or((C, And((A, A))))),
+        (And((A, Or((SILENT_A, C)))), A),
+        (And((A, Or((A, C)))), And((A, Or((A, C))))),
+        (And((Or((C, D, SILENT_B)), Or((D, C)))), Or((D, C))),
         (And((In("a", (1,)), In("a", (True,)))), And((In("a", (1,)), In("a", (True,))))),
         (Or((In("a", (1,)), In("a", (True,)), In("a", (1.0,)))), Or((In("a", (1,)), In("a", (True,))))),
     ],
 )
 def test_examples(expression: Expression, normal: Expression) -> None:
     assert repr(normalise(expression)) == repr(normal)
+
+
+def test_many_branches_are_absorbed_in_bounded_work() -> None:
+    grid = [And((In("x", (i,)), In("y", (j,)))) for i in range(60) for j in range(60)]
+    longer = [And((*branch.args, C)) for branch in grid]
+    normal = normalise(Or((*longer, *grid)))
+    assert isinstance(normal, Or)
+    assert set(grid) <= set(normal.args)
+    assert len(normal.args) < len(grid) + len(longer)
+
+
+def test_groups_of_two_are_not_multiplied_out() -> None:
+    groups = And(tuple(Or((Contains("a", f"{i}"), In("b", (i,)))) for i in range(20)))
+    assert normalise(groups) == groups
 
 
 def test_doubles_are_kept_where_they_score_twice() -> None:

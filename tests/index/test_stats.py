@@ -8,13 +8,15 @@ import pytest
 
 from index import stats
 from index.block.engine import BlockEngine
+from index.event_block import EventBlock
 from index.live import alive, open_version, read
+from index.observed.collector import Collector
 from index.segment import write_segment
-from index.stats import contents, parts, sizes
+from index.stats import contents, frequent, parts, sizes
 from index.writer import IndexWriter
-from schemas.expression import In
+from schemas.expression import Exists, In
 from schemas.filter_text import parse_filter
-from schemas.records import Subscription
+from schemas.records import Event, Subscription
 
 FILTERS = {
     "a": "x = 1^2 and y > 3",
@@ -67,3 +69,16 @@ def test_rare_predicates_are_forgotten_when_there_are_too_many(monkeypatch: pyte
     many = [Subscription(f"s{n}", parse_filter(f"common = 1 and rare = {n}")) for n in range(100)]
     (first, *_) = contents(many, 2).common
     assert (first.leaf, first.subscriptions) == (In("common", (1,)), 100)
+
+
+def test_the_most_frequent_predicates_of_observed_events() -> None:
+    collector = Collector()
+    held = [{"x": (True, 1.5)}, {"x": (1.5,)}, {"y": ("q",)}, {"x": ("v" * 99,), "n" * 99: (1,)}]
+    collector.see(EventBlock.from_events([Event(attributes) for attributes in held]))  # type: ignore[arg-type]
+    assert frequent(collector.take(), 9) == [
+        (Exists("x"), 0.75),
+        (In("x", (1.5,)), 0.5),
+        (In("x", (True,)), 0.25),
+        (Exists("y"), 0.25),
+        (In("y", ("q",)), 0.25),
+    ]

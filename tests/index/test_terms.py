@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index import terms
 from index.byte_rows import ByteRows
 from index.numbers import NumberPairs
-from index.terms import Dictionary, text_bytes, value_bytes
+from index.terms import Dictionary, bytes_value, text_bytes, value_bytes
 from schemas.values import Number, Value, same_value
 from tests.strategies import numbers, strings, values
 
@@ -28,6 +28,11 @@ def find(held: Dictionary, keys: list[Key]) -> list[int]:
 @given(values(), values())
 def test_values_have_the_same_bytes_exactly_when_they_are_equal(a: Value, b: Value) -> None:
     assert (value_bytes(a) == value_bytes(b)) == same_value(a, b)
+
+
+@given(values())
+def test_bytes_lead_back_to_an_equal_value(value: Value) -> None:
+    assert same_value(bytes_value(value_bytes(value)), value)
 
 
 @given(strings(), strings())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +17,14 @@ from typer.testing import CliRunner
 
 from index.block.engine import BlockEngine
 from index.directory import IndexDirectory
+from index.event_block import EventBlock
+from index.observed.collector import Collector
+from index.observed.store import add
 from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
-from schemas.records import Subscription
+from schemas.records import Event, Subscription
 from stream.cli import app
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
@@ -238,6 +242,25 @@ def test_index_stats_shows_sizes_predicates_and_the_always_list(index: Path) -> 
     assert plain["offenders"][0]["subscription"] == "not-ua"
     assert {"filter": "origin = 'JFK'", "subscriptions": 3} in plain["common"]
     assert plain["parts"]["bodies"] > 0
+
+
+def test_index_stats_shows_what_was_observed_of_events(index: Path, tmp_path: Path) -> None:
+    assert "no events observed yet" in lines(run(index, "index", "stats"))
+    own = tmp_path / "index"
+    shutil.copytree(index, own)
+    collector = Collector()
+    collector.see(EventBlock.from_events([Event({"origin": ("JFK",), "gate": (n,)}) for n in range(4)]))
+    add(own, collector.take())
+    shown = lines(run(own, "index", "stats", "--limit", "3"))
+    assert "most frequent in 4 events observed, of 4 ever" in "\n".join(shown)
+    assert [line.split(maxsplit=1) for line in shown if line.startswith("100.00%")] == [
+        ["100.00%", "gate exists"],
+        ["100.00%", "origin exists"],
+        ["100.00%", "origin = 'JFK'"],
+    ]
+    (plain,) = records(tocsin(own, "index", "stats", "--json", "--limit", "1"))
+    assert (plain["observed"], plain["observed_ever"]) == (4, 4)
+    assert plain["frequent"] == [{"filter": "gate exists", "share": 1.0}]
 
 
 def test_index_stats_may_look_at_a_sample(index: Path) -> None:

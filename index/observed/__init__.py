@@ -1,0 +1,1 @@
+"""What has been observed of events, in sketches of bounded size; how often a predicate holds is estimated from it."""

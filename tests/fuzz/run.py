@@ -1,0 +1,97 @@
+"""Matches random populations with random events for as long as is wished, and counts what differs from the oracle.
+
+Command: ``python -m tests.fuzz.run --minutes 10 [--seed 1]``, or ``make fuzz-matching MINUTES=10``. The first
+difference ends the run: it is made small and printed as Python, with the seed that brings it back, and the exit code
+is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from schemas.records import Event, Subscription
+from tests.fuzz.draw import Draw
+from tests.fuzz.shrink import shrink
+from tests.fuzz.trial import Counts, compare
+
+REPORT_SECONDS = 30.0
+
+
+def fuzz(seconds: float, seed: int, counts: Counts) -> int | None:
+    """Run trials until the time is up; return the seed of the first that shows a difference."""
+    started = reported = time.monotonic()
+    while True:
+        population, events = drawn(seed)
+        if compare(population, events, seed, counts) is not None:
+            return seed
+        seed += 1
+        now = time.monotonic()
+        if now - started >= seconds:
+            return None
+        if now - reported >= REPORT_SECONDS:
+            reported = now
+            print(summary(counts, now - started), flush=True)
+
+
+def drawn(seed: int) -> tuple[list[Subscription], list[Event]]:
+    """Return the population and the events of one trial."""
+    draw = Draw(seed)
+    return draw.population(), draw.events()
+
+
+def summary(counts: Counts, seconds: float) -> str:
+    """Say what has been done."""
+    return (
+        f"{counts.pairs:,} pairs in {seconds:,.0f} s ({counts.pairs / seconds * 60:,.0f} a minute), "
+        f"{counts.matches:,} matches; {counts.trials:,} trials, {counts.compared:,} answers compared, "
+        f"{counts.sampled:,} pairs asked of the oracle itself"
+    )
+
+
+def reproduction(seed: int) -> str:
+    """Return the difference that a seed shows, as small as it can be made, as text and as Python."""
+    population, events = drawn(seed)
+    first = compare(population, events, seed, Counts())
+
+    def differs(subscriptions: Sequence[Subscription], happened: Sequence[Event]) -> bool:
+        return compare(subscriptions, happened, seed, Counts()) is not None
+
+    few, less = shrink(population, events, differs)
+    return "\n".join(
+        [
+            f"seed {seed}: {first}",
+            f"made small: {compare(few, less, seed, Counts())}",
+            f"once more: python -m tests.fuzz.run --seed {seed}",
+            "population = [",
+            *(f"    {subscription!r}," for subscription in few),
+            "]",
+            "events = [",
+            *(f"    {event!r}," for event in less),
+            "]",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as a command; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=0.0, metavar="MINUTES", help="how long; 0: one trial (0)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the first trial; each has the next (1)")
+    options = parser.parse_args(arguments)
+    counts = Counts()
+    started = time.monotonic()
+    differing = fuzz(options.minutes * 60, options.seed, counts)
+    print(summary(counts, time.monotonic() - started), flush=True)
+    if differing is None:
+        print("no difference")
+        return 0
+    print(f"1 difference, with seed {differing}; making it small", flush=True)
+    print(reproduction(differing))
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

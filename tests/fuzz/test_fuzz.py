@@ -1,0 +1,76 @@
+"""The fuzzer: a short run finds no difference, and what it would find it finds, makes small and reports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from index.block.matcher import BlockMatcher
+from index.engine import Matches
+from schemas import expression, records
+from tests.fuzz import run
+from tests.fuzz.reference import Answer, Reference
+from tests.fuzz.trial import Counts, compare
+
+SMALL = 35
+"""A seed with few subscriptions and events, some of whose matches score less than nothing."""
+
+
+def test_a_run_of_five_seconds_finds_no_difference() -> None:
+    counts = Counts()
+    differing = run.fuzz(5, 2, counts)
+    assert differing is None, run.reproduction(differing)
+    assert counts.pairs > 10_000
+    assert counts.matches > 100
+    assert counts.compared == 14 * counts.trials
+
+
+def test_every_mode_and_leaf_is_drawn_and_matches_now_and_then() -> None:
+    matched: set[str] = set()
+    for seed in range(2, 12):
+        population, events = run.drawn(seed)
+        reference = Reference(events[:50])
+        for subscription in population:
+            if reference.answer(subscription).holds.any():
+                leaves = getattr(subscription.expression, "args", (subscription.expression,))
+                matched |= {subscription.mode, *(type(leaf).__name__ for leaf in leaves)}
+    kinds = {kind.__name__ for kind in expression.Leaf.__args__}
+    assert matched >= kinds | {"all", "relaxed", "threshold", "And", "Or", "Not"}
+
+
+def _without_negative(self: BlockMatcher, *args: Any) -> Matches:
+    found = _match(self, *args)
+    return found.take(found.score >= 0)
+
+
+_match = BlockMatcher.match
+
+
+def test_a_difference_ends_the_run_and_is_made_small(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(BlockMatcher, "match", _without_negative)
+    assert run.main(["--minutes", "9", "--seed", str(SMALL)]) == 1
+    printed = capsys.readouterr().out
+    assert f"python -m tests.fuzz.run --seed {SMALL}" in printed
+    known: dict[str, Any] = {**vars(expression), **vars(records), "nan": math.nan, "inf": math.inf}
+    exec(printed[printed.index("population = [") :], known)
+    population, events = known["population"], known["events"]
+    assert (len(population), len(events)) == (1, 1)
+    assert len(events[0].attributes) <= 1
+    assert compare(population, events, SMALL, Counts()) is not None
+    monkeypatch.undo()
+    assert compare(population, events, SMALL, Counts()) is None
+
+
+def test_a_reference_that_is_wrong_is_held_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(self: Reference, arguments: list[Answer]) -> Answer:
+        return arguments[0] if arguments else right(self, arguments)
+
+    right = Reference._or
+    monkeypatch.setattr(Reference, "_or", first)
+    difference = compare(*run.drawn(SMALL), SMALL, Counts())
+    assert difference is not None
+    assert difference.what == "the reference, not the engine"

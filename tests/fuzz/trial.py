@@ -1,0 +1,195 @@
+"""One population against one block of events: the block engine in all its ways, held to the reference."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from index.block.engine import BlockEngine
+from index.block.matcher import BlockMatcher, Words
+from index.byte_rows import ByteRows
+from index.engine import Matches, Parts
+from index.event_block import EventBlock
+from index.found import combine
+from index.oracle import match_subscription
+from schemas.records import Event, Subscription
+from tests.fuzz.reference import Reference
+
+WIDTHS: tuple[Words, ...] = get_args(Words)
+SAMPLE = 40
+"""Pairs of a trial that the oracle itself is asked for."""
+
+
+@dataclass
+class Counts:
+    """What a run has done.
+
+    Attributes
+    ----------
+    pairs
+        (subscription, event) pairs, each counted once, however often it was matched.
+    matches
+        Those of them that match.
+    compared
+        Answers of the engine, of one population to one block, that were compared with the reference's.
+    sampled
+        Pairs for which the reference was compared with the oracle.
+    """
+
+    trials: int = 0
+    pairs: int = 0
+    matches: int = 0
+    compared: int = 0
+    sampled: int = 0
+
+
+class Difference(NamedTuple):
+    """An answer that is not the reference's: what was asked, and a pair on which the two differ."""
+
+    what: str
+    event: int
+    ordinal: int
+    found: int | None
+    expected: int | None
+
+    def __str__(self) -> str:
+        said = ["no match" if points is None else f"a match of {points} units" for points in self[3:]]
+        return f"{self.what}: subscription {self.ordinal}, event {self.event}: found {said[0]}, expected {said[1]}"
+
+
+class Table(NamedTuple):
+    """The reference's answers, [subscriptions, events]."""
+
+    holds: npt.NDArray[np.bool_]
+    points: npt.NDArray[np.int64]
+
+    def rows(self, order: Sequence[int], dead: Sequence[int], top: npt.NDArray[np.int32]) -> Matches:
+        """Return the matches of the events in this order, the dead left out, each event's best ``top`` (0: all)."""
+        alive = self.holds[:, order].copy()
+        alive[dead] = False
+        event, ordinal = np.nonzero(alive.T)
+        score = self.points[ordinal, np.asarray(order, np.int64)[event]]
+        sort = np.lexsort((ordinal, -score, event))
+        event, ordinal, score = event[sort], ordinal[sort], score[sort]
+        rank = np.arange(len(event)) - np.searchsorted(event, event)
+        kept = (top[event] == 0) | (rank < top[event])
+        return Matches(event[kept].astype(np.int32), ordinal[kept].astype(np.int32), score[kept])
+
+
+def compare(
+    population: Sequence[Subscription], events: Sequence[Event], seed: int, counts: Counts
+) -> Difference | None:
+    """Return the first difference between the engine and the reference, or between that and the oracle."""
+    reference = Reference(events)
+    answers = [reference.answer(subscription) for subscription in population]
+    shape = (len(population), len(events))
+    table = Table(
+        np.array([answer.holds for answer in answers], np.bool_).reshape(shape),
+        np.array([answer.points for answer in answers], np.int64).reshape(shape),
+    )
+    trial = _Trial(population, events, table, random.Random(seed), counts)
+    counts.trials += 1
+    counts.pairs += len(population) * len(events)
+    counts.matches += int(table.holds.sum())
+    return next(trial.differences(), None)
+
+
+@dataclass
+class _Trial:
+    population: Sequence[Subscription]
+    events: Sequence[Event]
+    table: Table
+    chance: random.Random
+    counts: Counts
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield what differs, one way of asking after the other."""
+        yield from self._sample()
+        parts = BlockEngine().build(self.population)
+        for words in WIDTHS:
+            yield from self._whole(parts, words)
+        yield from self._candidates(parts, self.chance.choice(WIDTHS))
+        yield from self._segments(self.chance.choice(WIDTHS))
+
+    def _sample(self) -> Iterator[Difference]:
+        """The reference against the oracle."""
+        for _ in range(SAMPLE if self.population else 0):
+            ordinal, e = self.chance.randrange(len(self.population)), self.chance.randrange(len(self.events))
+            said = int(self.table.points[ordinal, e]) if self.table.holds[ordinal, e] else None
+            expected = match_subscription(self.population[ordinal], self.events[e])
+            self.counts.sampled += 1
+            if said != expected:
+                yield Difference("the reference, not the engine", e, ordinal, said, expected)
+
+    def _whole(self, parts: Parts, words: Words) -> Iterator[Difference]:
+        """One segment: all matches, then each event's best; one matcher, each time other dead and another order."""
+        matcher = BlockEngine(words).open(parts)
+        for limited in (False, True, False):
+            order, block = self._block(limited)
+            dead = self._dead(len(self.population))
+            found = matcher.match(block, np.array(dead, np.uint32) if dead else None)
+            what = f"W = {words}, {'the best' if limited else 'all'}, dead {dead}"
+            yield from self._compared(what, order, found, self.table.rows(order, dead, block.top))
+
+    def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
+        """Whatever matches must be among the candidates."""
+        matcher: BlockMatcher = BlockEngine(words).open(parts)
+        event, ordinal = matcher.candidates(EventBlock.from_events(self.events))
+        missing = self.table.holds.copy()
+        missing[ordinal, event] = False
+        self.counts.compared += 1
+        for o, e in np.argwhere(missing)[:1].tolist():
+            yield Difference(f"candidates, W = {words}", e, o, None, int(self.table.points[o, e]))
+
+    def _segments(self, words: Words) -> Iterator[Difference]:
+        """Several segments, each with dead of its own, and their answers merged."""
+        count = self.chance.choice((2, 3, 5))
+        place = [self.chance.randrange(count) for _ in self.population]
+        order, block = self._block(limited=self.chance.random() < 0.5)
+        members = [[o for o, at in enumerate(place) if at == segment] for segment in range(count)]
+        buried = [self._dead(len(own)) for own in members]
+        engine = BlockEngine(words)
+        matches, ids = [], []
+        for own, dead in zip(members, buried, strict=True):
+            matcher = engine.open(engine.build([self.population[o] for o in own]))
+            matches.append(matcher.match(block, np.array(dead, np.uint32) if dead else None))
+            ids.append(ByteRows.of([self.population[o].id.encode() for o in own]))
+        merged = combine(block.top, matches, ids)
+        ordinals = [members[s][o] for s, o in zip(merged.segment.tolist(), merged.subscription.tolist(), strict=True)]
+        found = Matches(merged.event, np.array(ordinals, np.int32), merged.score)
+        gone = [own[o] for own, dead in zip(members, buried, strict=True) for o in dead]
+        what = f"{count} segments, W = {words}, top {'given' if block.top.any() else 'none'}"
+        yield from self._compared(what, order, found, self.table.rows(order, gone, block.top))
+
+    def _block(self, limited: bool) -> tuple[list[int], EventBlock]:
+        """Return the events in a random order, as a block; ``limited`` leaves them their ``top``, else all want all."""
+        order = list(range(len(self.events)))
+        self.chance.shuffle(order)
+        block = EventBlock.from_events([self.events[e] for e in order])
+        if not limited:
+            block.top[:] = 0
+        return order, block
+
+    def _dead(self, count: int) -> list[int]:
+        share = self.chance.choice((0.0, 0.0, 0.1, 0.6))
+        return [ordinal for ordinal in range(count) if self.chance.random() < share]
+
+    def _compared(self, what: str, order: Sequence[int], found: Matches, expected: Matches) -> Iterator[Difference]:
+        self.counts.compared += 1
+        if all(np.array_equal(found[column], expected[column]) for column in range(3)):
+            return
+        sides = [
+            {(e, o): points for e, o, points in zip(*(column.tolist() for column in side), strict=True)}
+            for side in (found, expected)
+        ]
+        pairs = [pair for pair in sides[0].keys() | sides[1].keys() if sides[0].get(pair) != sides[1].get(pair)]
+        if not pairs:
+            yield Difference(f"{what}: the same matches in another order, or one of them twice", 0, 0, None, None)
+            return
+        e, ordinal = min(pairs)
+        yield Difference(what, order[e], ordinal, sides[0].get((e, ordinal)), sides[1].get((e, ordinal)))
