@@ -19,7 +19,7 @@ from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
 from index.block.programs import Compiler, Program
 from index.block.rows import Arrays, Rows, number_rows, starts_of
-from index.block.vocabulary import OneOf, Vocabulary
+from index.block.vocabulary import Inside, OneOf, Vocabulary
 from index.observed.statistics import EventStatistics
 from schemas.records import Subscription
 from schemas.values import score_term
@@ -62,7 +62,8 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     rows = number_rows(reader.vocabulary, uses.inline, statistics)
     eager = {rows.row[p] for p in uses.shared if rows.row[p] >= 0}
     leaves = reader.leaves
-    compiler = Compiler(rows, eager, leaves.met)
+    once = {rows.row[p] for p in uses.once}
+    compiler = Compiler(rows, eager, once, leaves.met)
     clauses = [compiler.compile(clause) for clause in read]
     points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
     postings, general = lay_out(rows, compiler, clauses, owner, points, leaves.met)
@@ -77,10 +78,19 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
 
 
 class Uses(NamedTuple):
-    """How lists of values are used: those in ``inline`` need no row, those in ``shared`` one that is always at hand."""
+    """How predicates are used.
+
+    Attributes
+    ----------
+    inline, shared
+        Lists of values that need no row, and such that need one that is always at hand.
+    once
+        Ranges that one literal alone names.
+    """
 
     inline: Collection[int]
     shared: Collection[int]
+    once: Collection[int]
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, clauses: Sequence[Clause]) -> Uses:
@@ -103,6 +113,7 @@ class Uses(NamedTuple):
         return cls(
             {i for i, n in lists.items() if 0 < n <= INLINE_TERMS and not deep[i] and all_[i] < SHARED_USES},
             {i for i in lists if all_[i] >= SHARED_USES},
+            {i for i, p in enumerate(vocabulary.predicates) if type(p) is Inside and all_[i] == 1 and not deep[i]},
         )
 
 

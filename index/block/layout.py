@@ -28,13 +28,15 @@ ALL = 0
 REACH = 64
 """Range rows that are passed over at once when none of them reaches a value."""
 
-# Match programs. A word >= 0 is a literal: row << 3 | LAZY | NEGATED | LAST. See `index.block.programs`.
+# Match programs. A word >= 0 is a literal: row << 4 | ONCE | LAZY | NEGATED | LAST. See `index.block.programs`.
+ONCE = 8
+"""The row is a range that no other word names, so its mask is made where it is read, and not kept."""
 LAZY = 4
 """The row is derived when it is first read in a chunk."""
 NEGATED = 2
 LAST = 1
-ROW_SHIFT = 3
-ROW_LIMIT = 2**28
+ROW_SHIFT = 4
+ROW_LIMIT = 2**27
 PUSH = -1
 POP = -2
 POP_LAST = -3

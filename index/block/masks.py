@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import kernel
+from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, REACH, Int32s, Int64s, UInt64s
+
+GUIDES = 256
 
 LAST_RANK = 2**31 - 2
 """No rank is higher."""
@@ -58,6 +60,8 @@ class Chunk(NamedTuple):
     ladder_first, ladder_count, ladder_table
         int64 [ladders]: a ladder's ranks in this chunk are ``count`` entries of ``rank`` from ``first``, and its sparse
         table begins at row ``table`` of ``tables``.
+    ladder_shift, guides
+        int64 [ladders], int32 [ladders, `GUIDES`]: see `fill_guides`.
     rank
         int32, distinct ranks present in the chunk, ladder by ladder, ascending.
     tables
@@ -73,6 +77,8 @@ class Chunk(NamedTuple):
     ladder_first: Int64s
     ladder_count: Int64s
     ladder_table: Int64s
+    ladder_shift: Int64s
+    guides: Int32s
     rank: Int32s
     tables: UInt64s
 
@@ -257,20 +263,56 @@ def _look_up(row, listed, start, stop, base, wanted, chunk, ladder):  # type: ig
 
 @kernel
 def _join_ranks(row, rank, last, chunk, ladder):  # type: ignore[no-untyped-def]
-    """Join ranks ``rank`` to ``last``: two overlapping runs of 2**k ranks at hand that cover them."""
+    """Join ranks ``rank`` to ``last``."""
+    a, b = runs_of(rank, last, chunk, ladder)
+    if a >= 0:
+        for x in range(chunk.masks.shape[1]):
+            chunk.masks[row, x] |= chunk.tables[a, x] | chunk.tables[b, x]
+
+
+@inlined
+def runs_of(rank, last, chunk, ladder):  # type: ignore[no-untyped-def]
+    """Return two rows of the tables, overlapping runs of 2**k ranks at hand that cover ``rank`` to ``last``, or -1s."""
     first, n = chunk.ladder_first[ladder], chunk.ladder_count[ladder]
-    low = lower_bound(chunk.rank, first, first + n, rank)
-    high = lower_bound(chunk.rank, low, first + n, last + 1)
+    low = _place_of(rank, first, n, chunk, ladder)
+    high = _place_of(last + 1, first, n, chunk, ladder)
     if low >= high:
-        return
+        return np.int64(-1), np.int64(-1)
     level, width = chunk.ladder_table[ladder], 1
     while 2 * width <= high - low:
         width, level = 2 * width, level + n
-    for x in range(chunk.masks.shape[1]):
-        chunk.masks[row, x] |= chunk.tables[level + low - first, x] | chunk.tables[level + high - width - first, x]
+    return level + low - first, level + high - width - first
+
+
+@inlined
+def _place_of(rank, first, n, chunk, ladder):  # type: ignore[no-untyped-def]
+    """Return the first place of a ladder's ranks at hand whose rank is not less: by its guide, then step by step."""
+    guide = rank >> chunk.ladder_shift[ladder]
+    if guide >= GUIDES:
+        return first + n
+    place = first + chunk.guides[ladder, guide]
+    while place < first + n and chunk.rank[place] < rank:
+        place += 1
+    return place
 
 
 @kernel
+def fill_guides(first, count, rank, shift, guides):  # type: ignore[no-untyped-def]
+    """Fill, for each ladder, where the ranks from g << shift on begin among those at hand; 0 is the first of them."""
+    for ladder in range(len(count)):
+        n = count[ladder]
+        if n == 0:
+            continue
+        start, place = first[ladder], 0
+        while rank[start + n - 1] >> shift[ladder] >= GUIDES:
+            shift[ladder] += 1
+        for guide in range(GUIDES):
+            while place < n and rank[start + place] >> shift[ladder] < guide:
+                place += 1
+            guides[ladder, guide] = place
+
+
+@inlined
 def lower_bound(ascending, low, high, wanted):  # type: ignore[no-untyped-def]
     """Return the first place in ``ascending[low:high]`` whose entry is not less than ``wanted``, or ``high``."""
     while low < high:

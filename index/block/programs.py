@@ -37,6 +37,7 @@ from index.block.layout import (
     LAZY,
     NEGATED,
     NO_LEAF,
+    ONCE,
     OPEN_AND,
     OPEN_OR,
     POP,
@@ -135,13 +136,16 @@ class Compiler:
         The rows.
     eager
         The derived rows that are set before the walk.
+    once
+        The ranges that only one literal names.
     leaves
         The leaves by which literals score.
     """
 
-    def __init__(self, rows: Rows, eager: Collection[int], leaves: Sequence[Leaf]) -> None:
+    def __init__(self, rows: Rows, eager: Collection[int], once: Collection[int], leaves: Sequence[Leaf]) -> None:
         self._rows = rows
         self._eager = eager
+        self._once = once
         self._leaves = leaves
         self._conjuncts: dict[Literal, Compiled] = {}
         self._disjuncts: dict[Literal, Compiled] = {}
@@ -206,14 +210,17 @@ class Compiler:
             code = [word | LAST for word in code] if negated else [*code[:-1], code[-1] | LAST]
         if negated:
             return Compiled(1 - frequency, math.inf, (), code, 0)
-        single = row if row >= 0 and not code[0] & LAZY else -1
+        single = row if row >= 0 and not code[0] & (LAZY | ONCE) else -1
         return Compiled(frequency, frequency, tuple(held), code, 0, exact=True, row=single)
 
     def exclusion(self, row: int) -> int:
         """Return the word of a conjunct that is false where the row holds."""
-        return self._word(row) | NEGATED | LAST
+        lazy = LAZY if row >= self._rows.first_in and row not in self._eager else 0
+        return row << ROW_SHIFT | lazy | NEGATED | LAST
 
     def _word(self, row: int) -> int:
+        if row in self._once:
+            return row << ROW_SHIFT | ONCE
         return row << ROW_SHIFT | (LAZY if row >= self._rows.first_in and row not in self._eager else 0)
 
     def _branch(self, root: Branch) -> Compiled:

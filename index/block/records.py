@@ -18,6 +18,7 @@ from index.block.layout import (
     LAST,
     LAZY,
     LONG,
+    ONCE,
     POP_LAST,
     PUSH,
     ROW_SHIFT,
@@ -29,6 +30,7 @@ from index.block.layout import (
     UInt8s,
     UInt64s,
 )
+from index.block.masks import runs_of
 
 FOUND = -1
 EMPTY = -2
@@ -92,9 +94,14 @@ def size_of(head, words, k):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _bit(event, word, chunk, memory):  # type: ignore[no-untyped-def]
-    """Return whether the event satisfies the literal ``word``, whose row is set."""
+def _bit(event, word, chunk, rows, memory):  # type: ignore[no-untyped-def]
+    """Return whether the event satisfies the literal ``word``, whose row is set or is read once."""
     row = word >> ROW_SHIFT
+    if word & ONCE:
+        i = row - chunk.first_range
+        a, b = runs_of(rows.range_low[i], rows.range_high[i], chunk, rows.range_ladder[i])
+        union = chunk.tables[a, event >> 6] | chunk.tables[b, event >> 6] if a >= 0 else np.uint64(0)
+        return np.int64(union >> np.uint64(event & 63) & np.uint64(1)) != (word >> 1) & 1
     ask = word & LAZY != 0
     bit = np.uint64(1)
     if not ask:
@@ -107,7 +114,7 @@ def _bit(event, word, chunk, memory):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
+def one(event, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-def]
     """Run a program for one event; return `FOUND`, `EMPTY`, or a row that must be derived before."""
     truths, resume = memory.scratch.truths, memory.scratch.resume
     depth, mask, union = 0, True, False
@@ -117,7 +124,7 @@ def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
         if word >= 0:
             if word & LAZY and chunk.stamp[word >> ROW_SHIFT] != chunk.epoch:
                 return word >> ROW_SHIFT
-            union = union or _bit(event, word, chunk, memory)
+            union = union or _bit(event, word, chunk, rows, memory)
             if not word & LAST:
                 continue
             mask, union = mask and union, False
@@ -143,13 +150,12 @@ def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
+def many(lanes, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-def]
     """Narrow ``memory.start`` by a program into ``memory.scratch.mask``; return what `one` does.
 
     ``pending`` says that ``union`` holds something; literals that stand alone never go through it.
     """
     mask, union, saved, resume = memory.scratch.mask, memory.scratch.union, memory.scratch.saved, memory.scratch.resume
-    masks = chunk.masks
     for x in range(len(lanes)):
         mask[x] = memory.start[x]
     depth, pending = 0, False
@@ -161,6 +167,11 @@ def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
             if word & LAZY and chunk.stamp[row] != chunk.epoch:
                 return row
             flip = np.uint64(0) - np.uint64((word >> 1) & 1)
+            masks, place = chunk.masks, row
+            if word & ONCE:
+                masks, place = memory.range, np.int64(0)
+                _fill(lanes, row - chunk.first_range, chunk, rows, masks)
+            row = place
             if not word & LAST:
                 _join(lanes, masks, row, flip, union, pending)
                 pending = True
@@ -185,6 +196,14 @@ def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
             k = resume[depth - 1]
             pending = False
     return np.int64(FOUND)
+
+
+@inlined
+def _fill(lanes, i, chunk, rows, out):  # type: ignore[no-untyped-def]
+    """Write the mask of range ``i`` to row 0 of ``out``."""
+    a, b = runs_of(rows.range_low[i], rows.range_high[i], chunk, rows.range_ladder[i])
+    for x in range(len(lanes)):
+        out[0, x] = chunk.tables[a, x] | chunk.tables[b, x] if a >= 0 else np.uint64(0)
 
 
 @inlined

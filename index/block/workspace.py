@@ -17,7 +17,7 @@ from index.block.layout import (
     UInt8s,
     UInt64s,
 )
-from index.block.masks import Chunk, clear, fill_tables
+from index.block.masks import GUIDES, Chunk, clear, fill_guides, fill_tables
 from index.block.records import FILTER_BITS, Scratch
 from index.block.scoring import Frames
 from index.block.translate import Ranked
@@ -42,6 +42,8 @@ class Memory(NamedTuple):
         uint64 [W]: the events that reach a group.
     few
         int64 [64 W]: some of those events, one by one.
+    range
+        uint64 [1, W]: the mask of a range that is read once.
     filters
         uint64 [64 W, bits / 64]: the rows that each event satisfies, see `index.block.records`.
     exact
@@ -60,6 +62,7 @@ class Memory(NamedTuple):
     live_row: Int32s
     start: UInt64s
     few: Int64s
+    range: UInt64s
     filters: UInt64s
     exact: bool
     scratch: Scratch
@@ -138,6 +141,7 @@ class Workspace:
                 *self._live,
                 np.zeros(words, np.uint64),
                 np.zeros(64 * words, np.int64),
+                np.zeros((1, words), np.uint64),
                 np.zeros((64 * words, bits // 64), np.uint64),
                 bits >= self._count,
                 Scratch(
@@ -180,8 +184,8 @@ class Workspace:
         self._busy = False
 
 
-def _tables(ranked: Ranked, span: Span, ladders: int) -> tuple[Int64s, Int64s, Int64s, Int32s, UInt64s]:
-    """Return the last five fields of `Chunk` for the span's entries."""
+def _tables(ranked: Ranked, span: Span, ladders: int) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s, Int32s, UInt64s]:
+    """Return the fields of `Chunk` from ``ladder_first`` on, for the span's entries."""
     low, high = np.searchsorted(ranked.chunk, (span.chunk, span.chunk + 1)) if ladders else (0, 0)
     ladder, rank, event = ranked.ladder[low:high], ranked.rank[low:high], ranked.event[low:high] - span.first
     new = np.ones(len(rank), np.bool_)
@@ -195,4 +199,7 @@ def _tables(ranked: Ranked, span: Span, ladders: int) -> tuple[Int64s, Int64s, I
     place = table[ladder] + np.cumsum(new) - 1 - first[ladder]
     bit = np.uint64(1) << (event & 63).astype(np.uint64)
     fill_tables(place, event >> 6, bit, count, table, tables)
-    return first, count, table, rank[new], tables
+    ranks = rank[new]
+    shift, guides = np.zeros(ladders, np.int64), np.zeros((ladders, GUIDES), np.int32)
+    fill_guides(first, count, ranks, shift, guides)
+    return first, count, table, shift, guides, ranks, tables
