@@ -30,7 +30,7 @@ REACH = 64
 
 # Match programs. A word >= 0 is a literal: row << 4 | ONCE | LAZY | NEGATED | LAST. See `index.block.programs`.
 ONCE = 8
-"""The row is a range that no other word names, so its mask is made where it is read, and not kept."""
+"""A range that no other word names: its ladder, first and last rank follow, its mask is made here and not kept."""
 LAZY = 4
 """The row is derived when it is first read in a chunk."""
 NEGATED = 2

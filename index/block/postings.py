@@ -151,17 +151,20 @@ class Writer:
         places = [place for place in range(len(clause.parts)) if place != implied]
         positive = [place for place in places if not clause.parts[place].code[0] & NEGATED]
         scoring = [leaves[0], NO_LEAF if implied < 0 else leaves[1 + implied], *(leaves[1 + p] for p in positive)]
-        if len(places) > WORDS_LIMIT or len(scoring) > TAIL_LIMIT:
+        if len(scoring) > TAIL_LIMIT:
             return -1
-        self.words.extend(clause.parts[place].code[0] for place in places)
+        code = list(chain.from_iterable(clause.parts[place].code for place in places))
+        if len(code) > WORDS_LIMIT:
+            return -1
+        self.words.extend(code)
         rows = [first, second, *(clause.parts[place].code[0] >> ROW_SHIFT for place in positive)]
         weighing = [
             leaf for row, leaf in zip(rows, scoring, strict=True) if row < len(self._weighs) and self._weighs[row]
         ]
         if all(leaf >= 0 and self._leaves[leaf].weight == 1.0 for leaf in weighing):
-            return UNIT << KIND_SHIFT | len(weighing) << TAIL_SHIFT | len(places)
+            return UNIT << KIND_SHIFT | len(weighing) << TAIL_SHIFT | len(code)
         self.words.extend(self._codes.code[leaf] if leaf >= 0 else self._zero for leaf in scoring)
-        return LINEAR << KIND_SHIFT | len(scoring) << TAIL_SHIFT | len(places)
+        return LINEAR << KIND_SHIFT | len(scoring) << TAIL_SHIFT | len(code)
 
     def _general(self, copy: Copy, clause: Program, second: int) -> int:
         """Write any program; a copy leaves to the earlier ones the events in which their access rows hold."""

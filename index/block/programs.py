@@ -4,7 +4,8 @@ A match program narrows a mask m, which starts as the AND of the rows that the r
 is empty:
 
 =====================  ===================================================================================
-literal word           ``acc |= row`` (or its complement); with LAST: ``m &= acc``, ``acc = 0``
+literal word           ``acc |= row`` (or its complement); with LAST: ``m &= acc``, ``acc = 0``; with ONCE a range's
+                       ladder, first and last rank follow
 PUSH, n                an AND inside an OR begins, n words long: save m and acc, ``m &= ~acc``, ``acc = 0``
 POP, POP_LAST          it ends: ``acc = saved acc | m``, ``m =`` saved m; with LAST as for a literal
 =====================  ===================================================================================
@@ -173,7 +174,7 @@ class Compiler:
         if clause.weighing is not None:
             return Program(access, parts, None, *self._weighed(clause.weighing))
         bound = sum(self._bound(arg) for arg in args)
-        if len(access) == 1 and all(len(part.code) == 1 for part in parts) and self._even(args):
+        if len(access) == 1 and self._even(args):
             leaves = [access_leaf, *(leaf for _, leaf in pairs)]
             return Program(access, parts, leaves, SUM, [], 0, 0, 0, bound)
         return Program(access, parts, None, *self._score(args), bound)
@@ -205,7 +206,9 @@ class Compiler:
         row, frequency = self._rows.row[predicate], self._rows.frequency[predicate]
         held = [row] if row >= 0 else list(self._rows.terms[predicate])
         code = [self._word(r) | (NEGATED if negated else 0) for r in held]
-        if not inside_or:
+        if row in self._once:
+            code = [row << ROW_SHIFT | ONCE | (NEGATED if negated else 0) | LAST, *self._cut(row)]
+        elif not inside_or:
             # NOT (a OR b) is NOT a AND NOT b, so every word of it is a conjunct of its own.
             code = [word | LAST for word in code] if negated else [*code[:-1], code[-1] | LAST]
         if negated:
@@ -215,12 +218,14 @@ class Compiler:
 
     def exclusion(self, row: int) -> int:
         """Return the word of a conjunct that is false where the row holds."""
-        lazy = LAZY if row >= self._rows.first_in and row not in self._eager else 0
-        return row << ROW_SHIFT | lazy | NEGATED | LAST
+        return self._word(row) | NEGATED | LAST
+
+    def _cut(self, row: int) -> tuple[int, int, int]:
+        """Return the ladder of a range row, and its first and last rank there."""
+        place, arrays = row - self._rows.first_range, self._rows.arrays
+        return int(arrays["range_ladder"][place]), int(arrays["range_low"][place]), int(arrays["range_high"][place])
 
     def _word(self, row: int) -> int:
-        if row in self._once:
-            return row << ROW_SHIFT | ONCE
         return row << ROW_SHIFT | (LAZY if row >= self._rows.first_in and row not in self._eager else 0)
 
     def _branch(self, root: Branch) -> Compiled:

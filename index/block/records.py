@@ -94,12 +94,11 @@ def size_of(head, words, k):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _bit(event, word, chunk, rows, memory):  # type: ignore[no-untyped-def]
+def _bit(event, word, words, k, chunk, memory):  # type: ignore[no-untyped-def]
     """Return whether the event satisfies the literal ``word``, whose row is set or is read once."""
     row = word >> ROW_SHIFT
     if word & ONCE:
-        i = row - chunk.first_range
-        a, b = runs_of(rows.range_low[i], rows.range_high[i], chunk, rows.range_ladder[i])
+        a, b = runs_of(words[k + 1], words[k + 2], chunk, words[k])
         union = chunk.tables[a, event >> 6] | chunk.tables[b, event >> 6] if a >= 0 else np.uint64(0)
         return np.int64(union >> np.uint64(event & 63) & np.uint64(1)) != (word >> 1) & 1
     ask = word & LAZY != 0
@@ -114,7 +113,7 @@ def _bit(event, word, chunk, rows, memory):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def one(event, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-def]
+def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
     """Run a program for one event; return `FOUND`, `EMPTY`, or a row that must be derived before."""
     truths, resume = memory.scratch.truths, memory.scratch.resume
     depth, mask, union = 0, True, False
@@ -124,7 +123,8 @@ def one(event, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-
         if word >= 0:
             if word & LAZY and chunk.stamp[word >> ROW_SHIFT] != chunk.epoch:
                 return word >> ROW_SHIFT
-            union = union or _bit(event, word, chunk, rows, memory)
+            union = union or _bit(event, word, words, k, chunk, memory)
+            k += 3 if word & ONCE else 0
             if not word & LAST:
                 continue
             mask, union = mask and union, False
@@ -150,7 +150,7 @@ def one(event, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-
 
 
 @inlined
-def many(lanes, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped-def]
+def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
     """Narrow ``memory.start`` by a program into ``memory.scratch.mask``; return what `one` does.
 
     ``pending`` says that ``union`` holds something; literals that stand alone never go through it.
@@ -170,7 +170,8 @@ def many(lanes, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped
             masks, place = chunk.masks, row
             if word & ONCE:
                 masks, place = memory.range, np.int64(0)
-                _fill(lanes, row - chunk.first_range, chunk, rows, masks)
+                _fill(lanes, words[k], words[k + 1], words[k + 2], chunk, masks)
+                k += 3
             row = place
             if not word & LAST:
                 _join(lanes, masks, row, flip, union, pending)
@@ -199,9 +200,9 @@ def many(lanes, words, k, stop, chunk, rows, memory):  # type: ignore[no-untyped
 
 
 @inlined
-def _fill(lanes, i, chunk, rows, out):  # type: ignore[no-untyped-def]
-    """Write the mask of range ``i`` to row 0 of ``out``."""
-    a, b = runs_of(rows.range_low[i], rows.range_high[i], chunk, rows.range_ladder[i])
+def _fill(lanes, ladder, low, high, chunk, out):  # type: ignore[no-untyped-def]
+    """Write the mask of a range to row 0 of ``out``."""
+    a, b = runs_of(low, high, chunk, ladder)
     for x in range(len(lanes)):
         out[0, x] = chunk.tables[a, x] | chunk.tables[b, x] if a >= 0 else np.uint64(0)
 

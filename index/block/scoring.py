@@ -12,6 +12,7 @@ from index.block.layout import (
     CLOSE,
     NEGATED,
     NO_MATCH,
+    ONCE,
     OPEN_AND,
     ROW_SHIFT,
     SHARE,
@@ -123,19 +124,25 @@ def weight_of(k, words, codes, table):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _literal(i, k, p, q, words):  # type: ignore[no-untyped-def]
+    """Return the row of literal ``i``, the next literal, and whether it has a weight; p and q come before k."""
+    if i < k:
+        return np.int64(p) if i == k - 2 else np.int64(q), i + 1, True
+    word = np.int64(words[i])
+    return word >> ROW_SHIFT, i + (4 if word & ONCE else 1), word & NEGATED == 0
+
+
+@inlined
 def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
     """Return what `linear_points` does, or `SEVERAL` when an attribute has several values."""
-    total, tail = np.int64(0), stop
-    for i in range(k - 2, stop):
-        row = np.int64(p) if i == k - 2 else np.int64(q)
-        if i >= k:
-            word = np.int64(words[i])
-            if word & NEGATED:
-                continue
-            row = word >> ROW_SHIFT
+    total, tail, i = np.int64(0), stop, k - 2
+    while i < stop:
+        row, i, counted = _literal(i, k, p, q, words)
+        if not counted:
+            continue
         factor = 1.0
         if kind != UNIT:
-            factor = table[words[tail]] if len(table) else np.float64(codes[tail])
+            factor = weight_of(tail, words, codes, table)
             tail += 1
         if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
             term = weight[row_attribute[row], local] * factor
@@ -148,15 +155,11 @@ def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute
 @kernel
 def linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in):  # type: ignore[no-untyped-def]
     """Return what any event gets from a record of literals that it satisfies, without the priority."""
-    total, tail = np.int64(0), stop
-    for i in range(k - 2, stop):
-        if i >= k:
-            word = np.int64(words[i])
-            if word & NEGATED:
-                continue
-            row = word >> ROW_SHIFT
-        else:
-            row = np.int64(p) if i == k - 2 else np.int64(q)
+    total, tail, i = np.int64(0), stop, k - 2
+    while i < stop:
+        row, i, counted = _literal(i, k, p, q, words)
+        if not counted:
+            continue
         factor = 1.0
         if kind != UNIT:
             factor = weight_of(tail, words, codes, table)

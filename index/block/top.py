@@ -85,7 +85,7 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
         if kind == LINEAR and need > _refined(record, a, b, end, postings, memory):
             record += 1
             continue
-        outcome = one(local, postings.words, k, end, chunk, rows, memory)
+        outcome = one(local, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
             word = here
@@ -121,7 +121,7 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
     while record < stop and np.float64(postings.record_bound[record]) >= least:
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = many(lanes, postings.words, k, end, chunk, rows, memory)
+        outcome = many(lanes, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
             word = here

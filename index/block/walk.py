@@ -115,7 +115,7 @@ def walk(lanes, base, chunk, rows, postings, scores, plain, memory, groups, curs
                 return n, late
             here = word
             kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-            outcome = many(lanes, postings.words, k, end, chunk, rows, memory)
+            outcome = many(lanes, postings.words, k, end, chunk, memory)
             if outcome >= 0:
                 derive(outcome, chunk, rows)
                 word = here
@@ -141,7 +141,7 @@ def _walk_one(local, base, at, record, stop, word, chunk, rows, postings, scores
     while record < stop:
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = one(local, postings.words, k, end, chunk, rows, memory)
+        outcome = one(local, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
             word = here
