@@ -182,7 +182,7 @@ def large() -> Case:
     ):
         tests += [reduce(lambda inner, _: Not(inner), range(count), leaf) for count in (1_998, 1_999)]
     held: list[tuple[Value, ...]] = [(0,), (7,), (99, 100), (4_999,), (9_999,), (10_000,), (-1, 5_000), (7.0, 6, 2)]
-    happened = [Event({"a": values, "s": tuple(f"{v:04d}" for v in values)}) for values in held]
+    happened = [Event({"a": values, "s": tuple(f"{int(v):04d}" for v in values)}) for values in held]
     happened += [
         Event({"a": values, "s": tuple(f"{v}" for v in values)}, {"a": (0.5,) * len(values)}) for values in held
     ]
