@@ -52,7 +52,8 @@ def common(settings: Settings) -> Configuration:
         # Find a broker that was restarted within a second; the default goes up to 10 s.
         "reconnect.backoff.max.ms": 1000,
         # A broker that was just restarted is missing from its cluster's list for a moment. With the default a client
-        # drops it then, and a transaction waits for ever for the coordinator that it was.
+        # drops it then, and a transaction may wait in vain for the coordinator that it was: after one kill in five, and
+        # after none of five with this.
         "metadata.recovery.strategy": "none",
         "client.id": "tocsin",
         "logger": LOG,

@@ -17,7 +17,7 @@ from the program's first word. The words of one program are the arguments of an 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -148,9 +148,11 @@ def _negated(literal: Posted) -> bool:
     return literal.negated != (literal.literal in (ALWAYS, NEVER))
 
 
-def needs_no_key(words: Sequence[int], leaves: Iterable[Posted]) -> bool:
-    """Return whether a program may be true for an event without any key of its leaves that are not negated."""
-    negated = [_negated(literal) for literal in leaves]
+def needs_no_key(words: Sequence[int], negated: Sequence[int]) -> bool:
+    """Return whether a program may be true for an event without any key of its leaves that are not negated.
+
+    ``negated`` says of each leaf whether it is, as the part ``leaf_negated`` does.
+    """
     frames: list[tuple[bool, bool]] = [(True, True)]
     place = 0
     while place < len(words):
@@ -160,7 +162,7 @@ def needs_no_key(words: Sequence[int], leaves: Iterable[Posted]) -> bool:
             frames.append((word == OPEN_AND, word == OPEN_AND))
             place += 1
             continue
-        truth = frames.pop()[1] if word == CLOSE else negated[word]
+        truth = frames.pop()[1] if word == CLOSE else bool(negated[word])
         conjunction, so_far = frames[-1]
         frames[-1] = (conjunction, so_far and truth if conjunction else so_far or truth)
     return frames[0][1]

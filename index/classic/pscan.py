@@ -72,17 +72,17 @@ class PScan:
         table = number_keys(builder.reader.vocabulary, self._ranges)
         points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
         arrays = builder.arrays(table)
-        return table.arrays | arrays | _posted(programs, builder, table, arrays) | {"owner_points": points}
+        return table.arrays | arrays | _posted(programs, table, arrays) | {"owner_points": points}
 
     def open(self, parts: Parts) -> PScanMatcher:
         """Wrap a segment's arrays; nothing is copied."""
         return PScanMatcher(parts)
 
 
-def _posted(programs: Sequence[Sequence[int]], builder: ProgramBuilder, table: KeyTable, arrays: Arrays) -> Arrays:
+def _posted(programs: Sequence[Sequence[int]], table: KeyTable, arrays: Arrays) -> Arrays:
     """Return the parts of `PostedPrograms`."""
-    leaves = list(builder.leaves)
-    always = [needs_no_key(words, leaves) for words in programs]
+    negated = arrays["leaf_negated"].tolist()
+    always = [needs_no_key(words, negated) for words in programs]
     leaf_start, plain = arrays["leaf_start"], arrays["leaf_negated"] == 0
     word = np.concatenate([np.zeros(0, np.int64), *(_leaves(words) for words in programs)])
     owner = np.repeat(np.arange(len(programs)), [len(_leaves(words)) for words in programs])

@@ -204,7 +204,7 @@ def wanted(case: Callable[[], Case]) -> list[Row]:
     return expected(*case())
 
 
-@pytest.mark.parametrize(("case", "least"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+@pytest.mark.parametrize(("case", "least"), CASES, ids=[case.__name__ for case, _ in CASES])
 def test_at_the_ends_the_engine_answers_as_the_oracle(engine: Engine, case: Callable[[], Case], least: int) -> None:
     population, happened = case()
     assert len(population) >= least

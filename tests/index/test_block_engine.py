@@ -17,7 +17,7 @@ from index.event_block import EventBlock
 from index.oracle import match_subscription
 from schemas.expression import And, Exists, In, Not, NotIn, Or, Range
 from schemas.records import Event, Subscription
-from tests.strategies import events, subscriptions
+from tests.strategies import events, rich_events, rich_subscriptions, subscriptions
 
 A, B, C = In("a", (1,)), In("b", (1,)), In("c", tuple(range(9)))
 
@@ -33,7 +33,10 @@ def candidates(matcher: BlockMatcher, *happened: Event) -> list[tuple[int, int]]
 
 
 @settings(max_examples=150, deadline=None)
-@given(subscriptions(max_size=12), st.lists(events(), max_size=6))
+@given(
+    st.one_of(subscriptions(max_size=12), rich_subscriptions(max_size=8)),
+    st.lists(st.one_of(events(), rich_events()), max_size=6),
+)
 def test_candidates_are_a_superset_of_matches(population: list[Subscription], happened: list[Event]) -> None:
     engine = BlockEngine()
     found = set(candidates(engine.open(engine.build(population)), *happened))

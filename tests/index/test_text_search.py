@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from index import patterns as patterns_module
 from index.byte_rows import ByteRows
-from index.needles import find_needles, parents
+from index.needles import LONG, find_needles, parents
 from index.patterns import Patterns
 from schemas.patterns import full_match
 from tests.leaf_strategies import PATTERNS, TEXTS, rich_strings
@@ -20,7 +20,7 @@ groups = st.lists(st.sets(letters, max_size=8), min_size=1, max_size=3)
 texts = st.lists(st.tuples(st.text("ab\u00e9", max_size=8), st.integers(0, 2)), max_size=5)
 
 
-def found(listed: list[set[str]], asked: list[tuple[str, int]]) -> set[tuple[int, int, str]]:
+def found(listed: list[set[str]], asked: list[tuple[str, int]], long: int = LONG) -> set[tuple[int, int, str]]:
     keys = sorted((g, text.encode()) for g, members in enumerate(listed) for text in members)
     group = np.array([g for g, _ in keys], np.int32)
     group.flags.writeable = False
@@ -28,26 +28,34 @@ def found(listed: list[set[str]], asked: list[tuple[str, int]]) -> set[tuple[int
     of_text = np.array([g for _, g in asked], np.int64)
     first, stop = (np.searchsorted(group, of_text, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
     haystacks = ByteRows.of([b"b" + text.encode() for text, _ in asked])
-    place, needle = find_needles(haystacks, 1, first, stop, needles, parents(group, needles))
+    place, needle = find_needles(haystacks, 1, first, stop, needles, parents(group, needles), long)
     pairs = list(zip(place.tolist(), needle.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
     return {(i, keys[n][0], keys[n][1].decode()) for i, n in pairs}
 
 
-@given(groups, texts)
-def test_needles_are_found_wherever_they_occur(listed: list[set[str]], asked: list[tuple[str, int]]) -> None:
+@given(groups, texts, st.sampled_from((1, 2, 3, 5, LONG)))
+def test_needles_are_found_wherever_they_occur(listed: list[set[str]], asked: list[tuple[str, int]], long: int) -> None:
     expected = {
         (i, g, text)
         for i, (haystack, g) in enumerate(asked)
         for text in (listed[g] if g < len(listed) else ())
         if text in haystack
     }
-    assert found(listed, asked) == expected
+    assert found(listed, asked, long) == expected
 
 
 def test_there_may_be_more_finds_than_were_reckoned_with() -> None:
     many = {"a" * n for n in range(1, 200)}
     assert len(found([many], [("a" * 199, 0)] * 3)) == 3 * 199
+
+
+def test_long_needles_in_long_texts_take_no_longer_than_a_look_at_each() -> None:
+    """Compared letter by letter at each place these would be some 10 ** 12 comparisons."""
+    half = "a" * 2**19
+    needles = {half, half + "b", "b" + half, "ab", *("a" * n for n in (1, 255, 256, 257, 5_000))}
+    expected = {(0, 0, text) for text in needles if "b" not in text} | {(1, 0, text) for text in needles}
+    assert found([needles], [("a" * 2**20, 0), (half + "b" + half, 0)]) == expected
 
 
 @given(st.sets(st.sampled_from(PATTERNS)), rich_strings() | strings())
