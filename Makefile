@@ -1,6 +1,6 @@
 # The commands of this project; each makes and uses the virtual environment .venv by itself.
 #   make demo    flights of a year meet subscriptions through a broker and a Spark job of their own
-#   make test    all tests (about ten minutes on two cores)
+#   make test    all tests but those of make faults
 #   make check   formatting, lint, types and the rule of imports
 #   make bench   the end-to-end benchmark
 #   make papers  the figures of two papers, drawn with the engines here (FULL=1 for the papers' own sizes)
@@ -37,6 +37,7 @@ bench: java $(VENV)/.has-dev
 	$(BIN)/python -m benchmarks.end_to_end $(ARGS)
 
 faults: java $(VENV)/.has-dev
+	$(BIN)/pytest -m faults
 	$(BIN)/python -m tests.faults.run --faults $(N) $(ARGS)
 
 papers: $(VENV)/.has-dev

@@ -27,6 +27,8 @@ from stream.failpoints import VARIABLE
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
+pytestmark = pytest.mark.faults
+
 TOP = 3
 PARTITIONS = 2
 MISSING = 4711

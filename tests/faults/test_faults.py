@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults.faults import FAULTS
 from tests.faults.run import run
 
 
+@pytest.mark.faults
 def test_ten_faults_lose_and_double_nothing(tmp_path: Path) -> None:
     report = run(2 * len(FAULTS), seed=6, kinds=sorted(FAULTS), folder=tmp_path)
     assert set(report.faults.values()) == {2}
