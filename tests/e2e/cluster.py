@@ -22,6 +22,14 @@ PATIENCE = 60.0
 STOP_SECONDS = 10.0
 
 
+def command_of(process: psutil.Process) -> str:
+    """Return a process's command line, nothing when it has ended meanwhile."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
 class StandaloneCluster:
     """A context manager; the Worker offers two cores and room for two small executors."""
 
@@ -33,7 +41,7 @@ class StandaloneCluster:
     def executors(self) -> list[psutil.Process]:
         """Return the executors' JVMs, which the Worker has started."""
         children = [child for process in self._processes for child in psutil.Process(process.pid).children(True)]
-        return [child for child in children if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline())]
+        return [child for child in children if "CoarseGrainedExecutorBackend" in command_of(child)]
 
     def python_workers(self) -> list[psutil.Process]:
         """Return the Python processes below the executors: daemons and workers."""
@@ -41,7 +49,7 @@ class StandaloneCluster:
             child
             for executor in self.executors()
             for child in executor.children(recursive=True)
-            if "python" in child.name()
+            if "python" in command_of(child)
         ]
 
     def __enter__(self) -> Self:

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.cluster import StandaloneCluster
+from tests.e2e.cluster import StandaloneCluster, command_of
 from tests.e2e.harness import running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
@@ -38,7 +38,7 @@ def test_two_executors_give_the_oracles_notifications(broker: Any, tmp_path: Pat
         assert_notifications_are_the_oracles(client, alive, zip(places, events, strict=True), top=5)
         assert client.letters == []
         assert len(cluster.executors()) == 2
-        assert any("-m stream.daemon" in " ".join(process.cmdline()) for process in cluster.python_workers())
+        assert any("-m stream.daemon" in command_of(process) for process in cluster.python_workers())
         assert (tmp_path / "data" / "index" / "manifests").is_dir()
         assert list((tmp_path / "work").rglob("manifests")) == [], "an executor has made an index of its own"
         assert list((tmp_path / "work").rglob("spark-sql-kafka*.jar")) != [], "the connector came by the job"
