@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.clauses import Clause, ClauseReader
-from index.block.ladders import reach
+from index.block.ladders import places_of, reach
 from index.block.layout import ADD, SHARE, SUM, TREE, Int32s, Int64s, Sizes
 from index.block.leaves import Leaves
 from index.block.nodes import Branch, Node, Test, postorder
@@ -175,7 +175,7 @@ def _wakers(rows: Rows, posted: Int32s, eager: Collection[int]) -> Arrays:
     ins = early[(early >= rows.first_in) & (early < rows.first_range)] - rows.first_in
     ranges = early[(early >= rows.first_range) & (early < rows.count)] - rows.first_range
     lengths = np.diff(rows.arrays["in_start"])[ins]
-    terms = rows.arrays["in_term"][_places(rows.arrays["in_start"][ins], lengths)]
+    terms = rows.arrays["in_term"][places_of(rows.arrays["in_start"][ins], lengths)]
     ladders = sum(len(rows.arrays[f"{kind}_attribute"]) for kind in ("number", "text", "member"))
     term_start, by_term = _grouped(terms, np.repeat(ins, lengths), len(rows.term_ordinal))
     ladder_start, by_ladder = _grouped(rows.arrays["range_ladder"][ranges], ranges, ladders)
@@ -192,10 +192,3 @@ def _grouped(group: Int32s, member: Int32s, groups: int) -> tuple[Int64s, Int32s
     """Return the members group by group, as starts and members."""
     order = np.argsort(group, kind="stable")
     return np.searchsorted(group[order], np.arange(groups + 1)).astype(np.int64), member[order].astype(np.int32)
-
-
-def _places(starts: Int64s, lengths: Int64s) -> Int64s:
-    """Return the indices of the slices that begin at ``starts`` and have these lengths, one slice after the other."""
-    ends = np.cumsum(lengths)
-    places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
-    return places

@@ -20,6 +20,13 @@ from schemas.values import Number
 Arrays = dict[str, npt.NDArray[Any]]
 
 
+def places_of(starts: Int64s, lengths: Int64s) -> Int64s:
+    """Return the indices of the slices that begin at ``starts`` and have these lengths, one slice after the other."""
+    ends = np.cumsum(lengths)
+    places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
+    return places
+
+
 def starts_of(lengths: Iterable[int], count: int) -> Int64s:
     """Return the running sum of the lengths, from 0."""
     starts = np.zeros(count + 1, np.int64)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.block.ladders import places_of
 from index.block.layout import (
     ALL,
     GENERAL,
@@ -295,7 +296,7 @@ class Records(NamedTuple):
             "record_owner": (taken.owner << 1 | several).astype(np.int32),
             "record_bound": rounded_up(taken.bound),
             "record_head": taken.head,
-            "words": words[_places(starts_of(self.lengths, len(order))[:-1][order], taken.lengths)],
+            "words": words[places_of(starts_of(self.lengths, len(order))[:-1][order], taken.lengths)],
         }
 
 
@@ -312,10 +313,3 @@ def rounded_up(bound: Float64s) -> npt.NDArray[np.float32]:
     """Return float32 that are not less."""
     short = bound.astype(np.float32)
     return np.where(short < bound, np.nextafter(short, np.float32(np.inf)), short)
-
-
-def _places(starts: Int64s, lengths: Int64s) -> Int64s:
-    """Return the indices of the slices that begin at ``starts`` and have these lengths, one slice after the other."""
-    ends = np.cumsum(lengths)
-    places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
-    return places
