@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -23,12 +24,16 @@ FILTERS = (
     "a in ('x', 'y') and (b between 1 and 3 or d exists)",
     "e is null or a != 'x'",
     "flag = true and n = 7",
+    "a between 'k' and 'y'",
 )
 EVENTS = (
     b'{"a": ["x", "y"], "b": 2, "$weights": {"a": {"x": 0.5}}}',
     b'{"a": "z", "b": 2.5, "d": {"e": 1}, "flag": true, "n": 7, "$top": 1}',
     b"not an event",
 )
+
+BLOCKS = (1, 400)
+"""How often the events are repeated in a block: kernels for few events and for many are compiled apart."""
 
 
 def warm_up() -> None:
@@ -37,32 +42,34 @@ def warm_up() -> None:
         index = str(Path(folder) / "index")
         writer = IndexWriter(index)
         for part in range(2):  # two segments, so that merging their matches is warm too
-            version = writer.publish([_absorb(index, part)], [], {0: part + 1})
-        for emit in ("match", "event"):
-            _match(index, version, emit)
+            ids = [f"{part}-{i}".encode() for i in range(len(FILTERS))]
+            values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
+            version = writer.publish([absorb(index, ids, values)], [], {0: part + 1})
+        for emit, top, repeats in product(("match", "event"), (0, 2), BLOCKS):
+            match(index, version, EVENTS * repeats, top, emit)
         matcher.index_reader.cache_clear()
 
 
-def _absorb(index: str, part: int) -> SegmentInfo:
+def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes]) -> SegmentInfo:
+    """Write a segment of these subscriptions, as a worker does."""
     task = absorber.AbsorbTask(index, "subscriptions", Decoding())
-    ids = [f"{part}-{i}".encode() for i in range(len(FILTERS))]
-    values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
     answers = list(absorber.absorb_batches(task, iter([_records(ids, values)])))
     [made] = rows.values_of(answers, rows.SEGMENT)
     segment = msgspec.msgpack.decode(made, type=absorber.AbsorbedPartition).segment
     if segment is None:
-        raise RuntimeError("the subscriptions of the warm-up were refused")
+        raise ValueError("all of the subscriptions were refused")
     return segment
 
 
-def _match(index: str, version: int, emit: str) -> None:
+def match(index: str, version: int, events: Sequence[bytes], top: int, emit: str = "match") -> list[pa.RecordBatch]:
+    """Match these events, as a worker does."""
     task = msgspec.convert(
         {
             "index": index,
             "version": version,
             "topic": "events",
             "decoding": Decoding(),
-            "top": 2,
+            "top": top,
             "emit": emit,
             "include_event": True,
             "spool": SpoolPlan(index, 1 << 20),
@@ -70,8 +77,7 @@ def _match(index: str, version: int, emit: str) -> None:
         matcher.MatchTask,
         from_attributes=True,
     )
-    for _ in matcher.match_batches(task, iter([_records([None] * len(EVENTS), EVENTS)])):
-        pass
+    return list(matcher.match_batches(task, iter([_records([None] * len(events), events)])))
 
 
 def _records(keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.RecordBatch:

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from index.block import matcher as matching
 from index.block import ordering, ranking, workspace
-from index.block.engine import BlockEngine, warm_up
+from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Span, spans
-from index.block.walk import walk
 from index.engine import Matches
 from index.event_block import EventBlock
 from index.oracle import match_subscription
@@ -173,14 +172,6 @@ def test_spans_cover_the_block_with_masks_as_narrow_as_may_be() -> None:
     assert spans(1000) == [Span(0, 0, 512, 8), Span(1, 512, 1000, 8)]
     assert spans(520) == [Span(0, 0, 512, 8), Span(1, 512, 520, 1)]
     assert spans(130, 1) == [Span(0, 0, 64, 1), Span(1, 64, 128, 1), Span(2, 128, 130, 1)]
-
-
-def test_warm_up_compiles_all_that_matching_needs() -> None:
-    warm_up()
-    compiled = len(walk.signatures)
-    for size in (1, 65, 129, 257):
-        opened(A, Or((B, C))).match(EventBlock.from_events([Event({"a": (1,)}, top=3)] * size))
-    assert len(walk.signatures) == compiled
 
 
 def test_more_than_65535_predicates_are_told_apart() -> None:

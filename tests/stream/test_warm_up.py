@@ -1,0 +1,59 @@
+"""After the warm-up nothing is left to compile: no event waits for a kernel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+COUNT = """
+from stream.demo.workload import build_workload
+from stream.warm_up import warm_up
+from tests.stream.test_warm_up import compiled, match_flights
+
+warm_up()
+before = compiled()
+assert len(before) > 30
+match_flights(build_workload(1200, 500, 1, lambda: None))
+print(sorted(compiled() - before))
+"""
+
+
+def compiled() -> set[str]:
+    """Return the kernels of this process with the types of arguments that they are compiled for."""
+    from numba.core.dispatcher import Dispatcher
+
+    return {
+        f"{kernel.__module__}.{kernel.__qualname__} {signature}"
+        for name, module in list(sys.modules.items())
+        if name.startswith("index.")
+        for kernel in vars(module).values()
+        if isinstance(kernel, Dispatcher)
+        for signature in kernel.signatures
+    }
+
+
+def match_flights(workload: object) -> None:
+    """Absorb the demo's subscriptions and match its flights, a few and many at once, as Spark's workers do."""
+    import tempfile
+
+    from index.writer import IndexWriter
+    from stream.demo.workload import Workload
+    from stream.warm_up import absorb, match
+
+    assert isinstance(workload, Workload)
+    with tempfile.TemporaryDirectory() as index:
+        keys = [id_.encode() for id_ in workload.subscriptions]
+        segment = absorb(index, keys, list(workload.subscriptions.values()))
+        version = IndexWriter(index).publish([segment], [], {0: 1})
+        for size, top in product((1, 100, 1200), (0, 5)):
+            assert match(index, version, workload.bodies[:size], top)
+
+
+def test_flights_need_no_kernel_that_the_warm_up_has_not_compiled() -> None:
+    done = subprocess.run([sys.executable, "-c", COUNT], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
