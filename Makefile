@@ -1,10 +1,10 @@
 # The commands of this project; each makes and uses the virtual environment .venv by itself.
 #   make demo    flights of a year meet subscriptions through a broker and a Spark job of their own
-#   make test    all tests but those of make faults
+#   make test    all tests
 #   make check   formatting, lint, types and the rule of imports
 #   make bench   the end-to-end benchmark
 #   make papers  the figures of two papers, drawn with the engines here (FULL=1 for the papers' own sizes)
-#   make faults  kill parts of a job under load, N=50 times, and count what is lost or doubled
+#   make faults  break a job under load in many ways, N=50 times, and count what is lost, doubled, wrong or stuck
 #   make fuzz-matching  the engine against the oracle on random subscriptions and events, for MINUTES=10
 #   make clean   remove what the commands made, .venv included
 # PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
@@ -16,7 +16,10 @@ N ?= 50
 MINUTES ?= 10
 export PYTHON
 
-.PHONY: help demo test check bench faults fuzz-matching docs lock clean java
+# The job would do so when it starts, but nobody would know what it waits for.
+COMPILE = echo "tocsin: compiling the matching kernels, once, about a minute" >&2 && $(BIN)/python -m stream.warm_up
+
+.PHONY: help demo test check bench faults fuzz-matching golden docs lock clean java
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -37,7 +40,6 @@ bench: java $(VENV)/.has-dev
 	$(BIN)/python -m benchmarks.end_to_end $(ARGS)
 
 faults: java $(VENV)/.has-dev
-	$(BIN)/pytest -m faults
 	$(BIN)/python -m tests.faults.run --faults $(N) $(ARGS)
 
 papers: $(VENV)/.has-dev
@@ -45,6 +47,10 @@ papers: $(VENV)/.has-dev
 
 fuzz-matching: $(VENV)/.has-dev
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) $(ARGS)
+
+# A directory of the index's format for the tests, when FORMAT in index/array_file.py was raised.
+golden: $(VENV)/.has-dev
+	$(BIN)/python -m tests.index.golden $(ARGS)
 
 # Reference pages that are made from the code; a test keeps them in step.
 docs: $(VENV)/.has-dev
@@ -56,10 +62,12 @@ java:
 
 $(VENV)/.has-demo: pyproject.toml requirements.lock
 	@sh deploy/environment.sh $(VENV) demo
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.has-dev: pyproject.toml requirements.lock
 	@sh deploy/environment.sh $(VENV) dev
+	@$(COMPILE)
 	@touch $@ $(VENV)/.has-demo
 
 # Resolve the versions that pyproject.toml leaves open anew, in an environment of their own.

@@ -20,9 +20,12 @@ READY_SECONDS = 300.0
 
 
 class BenchJob:
-    """`tocsin run` with the five best matches an event; a context manager that waits until it is ready."""
+    """`tocsin run` with the five best matches an event; a context manager that waits until it is ready.
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
+    Further settings, as ``name=value``, win over these.
+    """
+
+    def __init__(self, bootstrap: str, folder: Path, *further: str) -> None:
         self._metrics = folder / "metrics.jsonl"
         overrides = [
             f"kafka.bootstrap_servers={bootstrap}",
@@ -33,6 +36,7 @@ class BenchJob:
             "job.metrics_interval_seconds=1",
             "job.top=5",
             "topics.partitions=2",
+            *further,
         ]
         self.settings = load_settings(None, overrides)
         ensure_topics(self.settings)
@@ -57,6 +61,11 @@ class BenchJob:
     ) -> None:
         self._process.stop()
         self._group.close()
+
+    @property
+    def pid(self) -> int:
+        """The driver's process id, which is that of the job's session too."""
+        return self._process.pid
 
     def lag(self) -> int:
         """Return how many events are on the topic and not committed."""

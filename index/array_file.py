@@ -5,11 +5,12 @@ r"""The format of segments and dead sets: one immutable file of named flat array
     head     64 bytes: "tocsin" and zeros
     arrays   each starts at a multiple of 64 bytes
     contents JSON: kind, notes, and for each array its name, dtype, shape, offset and CRC-32
-    trailer  32 bytes: "TOCSARR\n", format (u32), CRC-32 of the contents (u32), length of the contents (u64), length of
-             the file (u64)
+    trailer  32 bytes: "TOCSARR\n", format (u32), CRC-32 (u32), length of the contents (u64), length of the file (u64)
 
-The trailer's CRC covers the arrays' CRCs, so it stands for the whole file. Opening checks everything but the arrays'
-bytes; `ArrayFile.verify` reads those too.
+An array's CRC covers its bytes and the zeros up to the next multiple of 64. The trailer's covers the contents and the
+rest of the trailer, and with the arrays' CRCs it stands for the whole file. Opening checks everything but the arrays'
+bytes; `ArrayFile.verify` reads those too. The trailer is the same in every format, so that another format can be told
+from damage.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -26,11 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from index import files
-from index.files import DamagedFile
+from index.files import DamagedFile, Location
 from schemas.errors import TocsinError
 
 FORMAT = 1
-"""Raised whenever a file of an earlier format can no longer be read."""
+"""Of all files of an index directory. Raised with each change of what is written, an engine's arrays included; every
+format from 1 on stays readable, and ``tests/data`` holds a directory of each."""
 
 ALIGNMENT = 64
 """A cache line, and the widest vector register."""
@@ -76,14 +77,19 @@ class ArrayFile:
         The writer's notes.
     arrays
         Name to array.
+    contents
+        The table of contents.
+    raw
+        The whole map.
     """
 
-    path: Path
+    path: Location
     bytes: int
     checksum: int
     notes: Mapping[str, str]
     arrays: Mapping[str, Array]
     contents: Contents
+    raw: npt.NDArray[np.uint8] = field(repr=False)
 
     def verify(self) -> None:
         """Read every array and compare its checksum.
@@ -94,12 +100,13 @@ class ArrayFile:
             Some array's bytes are not those that were written.
         """
         for entry in self.contents.arrays:
-            found = zlib.crc32(_as_bytes(self.arrays[entry.name]))
+            stop = entry.offset + _padded(self.arrays[entry.name].nbytes)
+            found = zlib.crc32(self.raw[entry.offset : stop].data)
             if found != entry.crc32:
                 raise DamagedFile(self.path, f"checksum {found:08x} of array {entry.name}", f"{entry.crc32:08x}")
 
 
-def write_arrays(path: Path, kind: str, notes: Mapping[str, str], arrays: Mapping[str, Array]) -> tuple[int, int]:
+def write_arrays(path: Location, kind: str, notes: Mapping[str, str], arrays: Mapping[str, Array]) -> tuple[int, int]:
     """Write a file that becomes visible as a whole; return its length and its checksum."""
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries: list[ArrayEntry] = []
@@ -107,26 +114,30 @@ def write_arrays(path: Path, kind: str, notes: Mapping[str, str], arrays: Mappin
     for name, array in plain.items():
         if array.dtype.kind not in "biuf":
             raise ValueError(f"array {name} has dtype {array.dtype}; only plain numbers can be stored")
-        entries.append(ArrayEntry(name, array.dtype.str, array.shape, offset, zlib.crc32(_as_bytes(array))))
+        checksum = zlib.crc32(_padding(array), zlib.crc32(_as_bytes(array)))
+        entries.append(ArrayEntry(name, array.dtype.str, array.shape, offset, checksum))
         offset += _padded(array.nbytes)
     contents = msgspec.json.encode(Contents(kind, dict(notes), tuple(entries)))
-    checksum = zlib.crc32(contents)
     length = offset + len(contents) + _TRAILER.size
+    checksum = _checksum(contents, FORMAT, length)
     trailer = _TRAILER.pack(_MAGIC, FORMAT, checksum, len(contents), length)
 
     def chunks() -> Iterator[files.Bytes]:
         yield _HEAD
         for array in plain.values():
             yield _as_bytes(array)
-            yield bytes(_padded(array.nbytes) - array.nbytes)
+            yield _padding(array)
         yield contents + trailer
 
     files.write_new(path, chunks())
     return length, checksum
 
 
-def open_arrays(path: Path, kind: str) -> ArrayFile:
-    """Map a file and check its trailer and contents.
+def open_arrays(path: Location, kind: str, whole: bool = False) -> ArrayFile:
+    """Map a file and check its trailer and contents, and with ``whole`` its arrays.
+
+    An object in a store is mapped from a local copy, which is fetched anew when it turns out damaged, and checked whole
+    when it was fetched.
 
     Raises
     ------
@@ -135,34 +146,47 @@ def open_arrays(path: Path, kind: str) -> ArrayFile:
     TocsinError
         The file has a format that this version cannot read.
     """
+    try:
+        return _open(path, kind, whole or files.is_to_be_fetched(path))
+    except DamagedFile:
+        if not files.forget(path):
+            raise
+        return _open(path, kind, True)
+
+
+def _open(path: Location, kind: str, whole: bool) -> ArrayFile:
     raw = files.map_readonly(path)
     checksum, encoded = _checked_contents(path, raw)
     contents = msgspec.json.decode(encoded, type=Contents)
     if contents.kind != kind:
         raise DamagedFile(path, f"a file of kind {contents.kind}", kind)
     arrays = {entry.name: _view(raw, entry) for entry in contents.arrays}
-    return ArrayFile(path, len(raw), checksum, contents.notes, arrays, contents)
+    file = ArrayFile(path, len(raw), checksum, contents.notes, arrays, contents, raw)
+    if whole:
+        file.verify()
+    return file
 
 
-def _checked_contents(path: Path, raw: npt.NDArray[np.uint8]) -> tuple[int, bytes]:
+def _checked_contents(path: Location, raw: npt.NDArray[np.uint8]) -> tuple[int, bytes]:
     """Return the trailer's checksum and the contents' bytes, after comparing all that the trailer says."""
     if len(raw) < len(_HEAD) + _TRAILER.size:
         raise DamagedFile(path, f"{len(raw)} bytes", f"at least {len(_HEAD) + _TRAILER.size}")
     magic, version, checksum, contents_length, length = _TRAILER.unpack(raw[-_TRAILER.size :].tobytes())
     if magic != _MAGIC:
         raise DamagedFile(path, f"{magic!r} in the trailer", repr(_MAGIC))
-    if version != FORMAT:
-        raise TocsinError(
-            f"{path} has format {version}, this version reads {FORMAT}. Remove the index directory and the job's "
-            "checkpoint to rebuild the index from the subscriptions topic, or run the version that wrote it."
-        )
     if length != len(raw):
         raise DamagedFile(path, f"{len(raw)} bytes", f"{length}")
     if raw[: len(_HEAD)].tobytes() != _HEAD:
         raise DamagedFile(path, "another head", repr(_HEAD[:6]))
     encoded = raw[: -_TRAILER.size][-contents_length:].tobytes()
-    if zlib.crc32(encoded) != checksum:
-        raise DamagedFile(path, f"checksum {zlib.crc32(encoded):08x} of the contents", f"{checksum:08x}")
+    found = _checksum(encoded, version, length)
+    if found != checksum:
+        raise DamagedFile(path, f"checksum {found:08x} of the contents", f"{checksum:08x}")
+    if not 1 <= version <= FORMAT:
+        raise TocsinError(
+            f"{path} has format {version}, this version reads {FORMAT}. Remove the index directory to rebuild the "
+            "index from the subscriptions topic, or run the version that wrote it."
+        )
     return checksum, encoded
 
 
@@ -174,6 +198,15 @@ def _view(raw: npt.NDArray[np.uint8], entry: ArrayEntry) -> Array:
 
 def _as_bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
+
+
+def _checksum(contents: bytes, version: int, length: int) -> int:
+    """Return the CRC-32 of the contents and of all of the trailer but the CRC itself."""
+    return zlib.crc32(_TRAILER.pack(_MAGIC, version, 0, len(contents), length), zlib.crc32(contents))
+
+
+def _padding(array: Array) -> bytes:
+    return bytes(_padded(array.nbytes) - array.nbytes)
 
 
 def _padded(length: int) -> int:

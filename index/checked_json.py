@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from index.files import DamagedFile
+from index.files import DamagedFile, Location
 
 T = TypeVar("T")
 
@@ -24,7 +23,7 @@ def encode(content: msgspec.Struct) -> bytes:
     return msgspec.json.encode(_Envelope(zlib.crc32(raw), msgspec.Raw(raw)))
 
 
-def decode(data: bytes, kind: type[T], file: Path) -> T:
+def decode(data: bytes, kind: type[T], file: Location) -> T:
     """Return the struct inside a checked JSON file's bytes; ``file`` is for the message only.
 
     Raises

@@ -15,14 +15,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from index import merge_policy
 from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine
+from index.files import DamagedFile
 from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
-from index.manifest import latest
+from index.manifest import SegmentEntry, latest
 from index.merge import merge
 from index.merge_policy import MergePlan, SegmentStat
 from index.observed import store
@@ -34,16 +35,21 @@ __all__ = ["compact", "due", "merge", "watch"]
 MERGES_AT_ONCE = 2
 """A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
 
+DAMAGED = 65
+"""Exit code when a file is damaged: trying again is of no use. Any other error ends the process with 1."""
+
 FOLD_SECONDS = 30.0
 """Pause between two looks for increments of statistics."""
 
 
 def due(directory: AnyPath | IndexDirectory, busy: Container[str] = ()) -> list[MergePlan]:
     """Return the merges that the latest version's sizes ask for; ``busy`` segments are being merged already."""
-    entries = [entry for entry in latest(directory).segments if entry.segment.name not in busy]
-    return merge_policy.plan(
-        [SegmentStat(e.segment.name, e.segment.count, e.dead_count, e.segment.bytes) for e in entries]
-    )
+    return merge_policy.plan(stats_of(entry for entry in latest(directory).segments if entry.segment.name not in busy))
+
+
+def stats_of(entries: Iterable[SegmentEntry]) -> list[SegmentStat]:
+    """Return what the merge policy looks at."""
+    return [SegmentStat(e.segment.name, e.segment.count, e.dead_count, e.segment.bytes) for e in entries]
 
 
 def compact(directory: AnyPath | IndexDirectory, engine: Engine) -> list[int]:
@@ -65,6 +71,7 @@ def watch(
     stopped: Callable[[], bool],
     superseded: float = SUPERSEDED_SECONDS,
     unpublished: float = UNPUBLISHED_SECONDS,
+    merged: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Carry out merges as they fall due, fold statistics, and collect garbage, until ``stopped`` says so.
 
@@ -80,6 +87,8 @@ def watch(
         Asked at each look.
     superseded, unpublished
         As for `index.garbage.collect`.
+    merged
+        Told of each published merge, how many seconds it took; called from the threads that merge.
     """
     running: dict[Future[int | None], MergePlan] = {}
     collected = folded = time.monotonic()
@@ -90,7 +99,7 @@ def watch(
                 future.result()
             busy = {name for plan in running.values() for name in plan.inputs}
             for plan in due(directory, busy)[: MERGES_AT_ONCE - len(running)]:
-                running[pool.submit(merge, directory, plan, engine)] = plan
+                running[pool.submit(_merge, directory, plan, engine, merged)] = plan
             if time.monotonic() - folded >= FOLD_SECONDS:
                 _fold(directory)
                 folded = time.monotonic()
@@ -100,6 +109,16 @@ def watch(
             _pause(running, every)
     for future in running:
         future.result()
+
+
+def _merge(
+    directory: AnyPath | IndexDirectory, plan: MergePlan, engine: Engine, merged: Callable[[float], None]
+) -> int | None:
+    started = time.perf_counter()
+    version = merge(directory, plan, engine)
+    if version is not None:
+        merged(time.perf_counter() - started)
+    return version
 
 
 def _fold(directory: AnyPath | IndexDirectory) -> None:
@@ -129,13 +148,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         threading.Thread(target=_end_with, args=(options.with_parent,), daemon=True).start()
     try:
         if options.watch:
-            watch(options.directory, engine_named(options.engine), options.every, lambda: False)
+            merged = _print_seconds if options.report else lambda _: None
+            watch(options.directory, engine_named(options.engine), options.every, lambda: False, merged=merged)
         else:
             compact(options.directory, engine_named(options.engine))
             collect(options.directory)
     except TocsinError as error:
         print(error, file=sys.stderr)
-        return 1
+        return DAMAGED if isinstance(error, DamagedFile) else 1
     return 0
 
 
@@ -151,6 +171,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--watch", action="store_true", help="go on until the process is ended")
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="pause between two looks (1.0)")
     parser.add_argument(
+        "--report", action="store_true", help="with --watch: print the seconds of each merge, one a line"
+    )
+    parser.add_argument(
         "--with-parent",
         type=int,
         nargs="?",
@@ -159,6 +182,11 @@ def _parser() -> argparse.ArgumentParser:
         help="end when the process that started this one ends; give its PID if it may end before this one is up",
     )
     return parser
+
+
+def _print_seconds(seconds: float) -> None:
+    sys.stdout.write(f"{seconds:.6f}\n")
+    sys.stdout.flush()
 
 
 def _end_with(parent: int) -> None:

@@ -32,8 +32,7 @@ def read_dead(layout: IndexDirectory, entry: SegmentEntry) -> Ordinals:
         return np.arange(entry.segment.count, dtype=np.uint32)
     if entry.dead is None:
         return NONE
-    file = open_arrays(layout.dead_set(entry.dead), KIND)
-    file.verify()
+    file = open_arrays(layout.dead_set(entry.dead), KIND, whole=True)
     ordinals: Ordinals = file.arrays["ordinals"]
     wanted = f"{entry.dead_count} of {entry.segment.name}"
     found = f"{len(ordinals)} of {file.notes['segment']}"

@@ -8,10 +8,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from index import files
+from index.files import Location
+from index.remote_path import RemotePath
 
-SEGMENT, DEAD, MANIFEST, PIN = ".seg", ".dead", ".json", ".json"
+SEGMENT, DEAD, MANIFEST, PIN = ".seg", ".dead", ".json", ".pin"
 INCREMENT, STATISTICS = ".seen", ".stats"
 """Suffixes of the kinds of file."""
+
+SCHEME = "://"
+"""What tells an address in an object store from a path."""
 
 AnyPath = str | PathLike[str]
 
@@ -20,60 +25,64 @@ AnyPath = str | PathLike[str]
 class IndexDirectory:
     """Paths inside an index directory; nothing is touched on disk but by `create`."""
 
-    root: Path
+    root: Location
 
     @classmethod
     def of(cls, path: AnyPath | IndexDirectory) -> IndexDirectory:
-        """Return the layout of the index directory at ``path``."""
-        return path if isinstance(path, IndexDirectory) else cls(Path(path))
+        """Return the layout of the index directory at ``path``: a folder, or an address such as ``s3://bucket/prefix``."""
+        if isinstance(path, IndexDirectory):
+            return path
+        if isinstance(path, str) and SCHEME in path:
+            return cls(RemotePath.of(path))
+        return cls(Path(path))
 
     @property
-    def segments(self) -> Path:
+    def segments(self) -> Location:
         """Immutable segment files."""
         return self.root / "segments"
 
     @property
-    def dead(self) -> Path:
+    def dead(self) -> Location:
         """Dead sets: ordinals of a segment that no longer match."""
         return self.root / "dead"
 
     @property
-    def manifests(self) -> Path:
+    def manifests(self) -> Location:
         """One file a version."""
         return self.root / "manifests"
 
     @property
-    def pins(self) -> Path:
+    def pins(self) -> Location:
         """One folder an owner, one file a batch."""
         return self.root / "pins"
 
     @property
-    def statistics(self) -> Path:
+    def statistics(self) -> Location:
         """What was observed of events: one sum, and increments that are to be added to it."""
         return self.root / "statistics"
 
     @property
-    def all_statistics(self) -> Path:
+    def all_statistics(self) -> Location:
         """The sum."""
         return self.statistics / f"all{STATISTICS}"
 
-    def segment(self, name: str) -> Path:
+    def segment(self, name: str) -> Location:
         """Return the path of a segment."""
         return self.segments / f"{name}{SEGMENT}"
 
-    def dead_set(self, name: str) -> Path:
+    def dead_set(self, name: str) -> Location:
         """Return the path of a dead set."""
         return self.dead / f"{name}{DEAD}"
 
-    def manifest(self, version: int) -> Path:
+    def manifest(self, version: int) -> Location:
         """Return the path of a version's manifest; twenty digits, so that names sort like versions."""
         return self.manifests / f"{version:020d}{MANIFEST}"
 
-    def pins_of(self, owner: str) -> Path:
+    def pins_of(self, owner: str) -> Location:
         """Return the folder of an owner's pins; the prefix keeps any owner's name a plain file name."""
         return self.pins / f"owner-{quote(owner, safe='')}"
 
-    def pin(self, owner: str, batch: int) -> Path:
+    def pin(self, owner: str, batch: int) -> Location:
         """Return the path of the pin of one batch."""
         return self.pins_of(owner) / f"{batch:020d}{PIN}"
 

@@ -79,6 +79,30 @@ class Matcher(Protocol):
         """
 
 
+class TooManyMatches(Exception):
+    """A block has more matches than its caller wants at once; blocks of fewer events have fewer."""
+
+
+@runtime_checkable
+class BoundedMatcher(Matcher, Protocol):
+    """A matcher that can stop before its matches fill the memory."""
+
+    @property
+    def is_bounded(self) -> Literal[True]:
+        """Tells such a matcher from others."""
+
+    def match(
+        self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None
+    ) -> Matches:
+        """Match every event of the block.
+
+        Raises
+        ------
+        TooManyMatches
+            The block has several events, and more than ``most`` matches.
+        """
+
+
 class Engine(Protocol):
     """How subscriptions become parts and parts become a matcher."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from index.block.engine import BlockEngine
 from index.classic.counting import Counting
 from index.classic.dewey import Dewey
+from index.classic.enumerated import EnumeratedCnf, EnumeratedDnf
 from index.classic.interval import Interval
 from index.classic.kindex_cnf import KIndexCnf
 from index.classic.kindex_dnf import KIndexDnf
@@ -28,7 +29,9 @@ ENGINES: dict[str, Callable[[], Engine]] = {
         BlockEngine,
         Counting,
         KIndexCnf,
+        EnumeratedCnf,
         KIndexDnf,
+        EnumeratedDnf,
         Propagation,
         PScan,
         Scan,

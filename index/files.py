@@ -1,80 +1,43 @@
-"""File operations of an index directory on a local disk: a file appears whole under its name, or not at all."""
+"""File operations of an index directory, on a local disk or in an object store: a file appears whole, or not at all."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from schemas.errors import TocsinError
+from index import local_files
+from index.damaged_file import DamagedFile
+from index.local_files import TEMPORARY, Bytes
+from index.remote_path import RemotePath
 
-TEMPORARY = ".tmp"
-"""Suffix of files that are being written; one that outlives its writer is garbage."""
+__all__ = ["TEMPORARY", "Bytes", "DamagedFile", "Location"]
 
-Bytes = bytes | memoryview
-
-
-class DamagedFile(TocsinError):
-    """A file of the index that is missing, torn or altered.
-
-    Parameters
-    ----------
-    file
-        The file.
-    found, wanted
-        What was met and what should have been there.
-    """
-
-    def __init__(self, file: Path, found: str, wanted: str) -> None:
-        super().__init__(file, found, wanted)
-        self.file = file
-        self.found = found
-        self.wanted = wanted
-
-    def __str__(self) -> str:
-        return (
-            f"{self.file} is damaged: found {self.found}, wanted {self.wanted}. "
-            "Stop the job, remove the index directory and the job's checkpoint, and start it again: "
-            "the index is rebuilt from the subscriptions topic."
-        )
+Location = Path | RemotePath
+"""A file or folder of an index directory."""
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Location) -> None:
     """Make a folder that only its owner may enter; parents are made as needed and an existing folder is left alone."""
-    with _explained(path):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _at(path).make_folder(path)
 
 
-def write_new(path: Path, chunks: Iterable[Bytes]) -> None:
+def write_new(path: Location, chunks: Iterable[Bytes]) -> None:
     """Write a file under a name that nobody else uses; it is durable, and visible as a whole, when the call returns."""
-    with _explained(path), _temporary(path, chunks) as temporary:
-        temporary.rename(path)
-        _sync_folder(path.parent)
+    _at(path).write_new(path, chunks)
 
 
-def create_exclusive(path: Path, content: bytes) -> bool:
-    """Create a file as a whole unless its name is taken; return whether it was created.
-
-    A hard link gives the written file its name: unlike a rename it fails when the name exists, and unlike an exclusive
-    open it shows no reader a half-written file.
-    """
-    with _explained(path), _temporary(path, [content]) as temporary:
-        try:
-            path.hardlink_to(temporary)
-        except FileExistsError:
-            return False
-        _sync_folder(path.parent)
-        return True
+def create_exclusive(path: Location, content: bytes) -> bool:
+    """Create a file as a whole unless its name is taken; return whether it was created."""
+    return bool(_at(path).create_exclusive(path, content))
 
 
-def read(path: Path) -> bytes:
+def read(path: Location) -> bytes:
     """Return a file's content.
 
     Raises
@@ -82,60 +45,75 @@ def read(path: Path) -> bytes:
     DamagedFile
         It is missing.
     """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DamagedFile(path, "no such file", "the file") from None
+    return bytes(_at(path).read(path))
 
 
-def map_readonly(path: Path) -> npt.NDArray[np.uint8]:
+def map_readonly(path: Location) -> npt.NDArray[np.uint8]:
     """Return a file's bytes as one read-only memory map, which lives as long as some view of it.
+
+    Of an object in a store it is a local copy that is mapped, by all processes of the host.
 
     Raises
     ------
     DamagedFile
         It is missing or empty.
     """
-    try:
-        # Numba has a type of its own for np.memmap; a plain array keeps one compiled form of each kernel.
-        return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
-    except FileNotFoundError:
-        raise DamagedFile(path, "no such file", "the file") from None
-    except ValueError:
-        raise DamagedFile(path, "an empty file", "arrays and a footer") from None
+    mapped: npt.NDArray[np.uint8] = _at(path).map_readonly(path)
+    return mapped
 
 
-def remove(path: Path) -> None:
+def is_to_be_fetched(path: Location) -> bool:
+    """Return whether mapping a file means to fetch it first."""
+    return not isinstance(path, Path) and bool(path.files.is_to_be_fetched(path))
+
+
+def forget(path: Location) -> bool:
+    """Remove the local copy of an object, so that it is fetched anew; return whether there was one."""
+    return bool(_at(path).forget(path))
+
+
+def remove(path: Location) -> None:
     """Remove a file; one that is gone already is fine."""
-    path.unlink(missing_ok=True)
+    _at(path).remove(path)
 
 
-def touch(path: Path) -> None:
+def touch(path: Location) -> None:
     """Make a file young again, so that garbage collection leaves it to its writer for another grace period."""
-    with contextlib.suppress(FileNotFoundError):
-        os.utime(path)
+    _at(path).touch(path)
 
 
-def names(folder: Path, suffix: str = "") -> list[str]:
+def ages(folder: Location, suffix: str = "") -> dict[str, float]:
+    """Return the names in a folder that end in ``suffix``, ascending, and the age of each in seconds.
+
+    A folder that does not exist has none.
+    """
+    return dict(_at(folder).ages(folder, suffix))
+
+
+def names(folder: Location, suffix: str = "") -> list[str]:
     """Return the names in a folder that end in ``suffix``, ascending; a folder that does not exist has none."""
-    try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(suffix))  # noqa: PTH208 (no Path objects)
-    except FileNotFoundError:
-        return []
+    return local_files.names(folder, suffix) if isinstance(folder, Path) else list(ages(folder, suffix))
 
 
-def numbers(folder: Path, suffix: str) -> list[int]:
+def folders(folder: Location) -> list[str]:
+    """Return the names of the folders in a folder, ascending; one that does not exist has none."""
+    return list(_at(folder).folders(folder))
+
+
+def numbers(folder: Location, suffix: str) -> list[int]:
     """Return the numbers that files of a folder have for names, ascending; other files are not ours."""
     stems = (name.removesuffix(suffix) for name in names(folder, suffix))
     return [int(stem) for stem in stems if stem.isascii() and stem.isdigit()]
 
 
-def age(path: Path) -> float:
+def age(path: Location) -> float:
     """Return the seconds since a file was written or touched; 0 for a file that is gone."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    return float(_at(path).age(path))
+
+
+def length(path: Location) -> int:
+    """Return the length of a file; 0 for one that is gone."""
+    return int(_at(path).length(path))
 
 
 def unique_name() -> str:
@@ -143,41 +121,6 @@ def unique_name() -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(8)}"
 
 
-@contextlib.contextmanager
-def _temporary(path: Path, chunks: Iterable[Bytes]) -> Iterator[Path]:
-    """Write a durable file beside ``path`` under a temporary name, which is gone when the block ends."""
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
-    try:
-        with temporary.open("xb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            _sync(file)
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusal into a sentence with the cure."""
-    try:
-        yield
-    except OSError as error:
-        raise TocsinError(
-            f"Cannot write {path}: {error.strerror or error}. The index wants a local file system with free space, "
-            "hard links and permission to write; free some space or name another index directory."
-        ) from error
-
-
-def _sync(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name durable: the folder's entry is a write of its own."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _at(path: Location) -> Any:
+    """Return what carries out the operations where a path is: a module or an object with these functions."""
+    return local_files if isinstance(path, Path) else path.files

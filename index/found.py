@@ -39,6 +39,16 @@ class Found(NamedTuple):
     score: npt.NDArray[np.int64]
     rank: npt.NDArray[np.int32]
 
+    def part(self, start: int, stop: int) -> Found:
+        """Return these rows, not copied."""
+        return Found(
+            self.event[start:stop],
+            self.segment[start:stop],
+            self.subscription[start:stop],
+            self.score[start:stop],
+            self.rank[start:stop],
+        )
+
 
 def combine(top: npt.NDArray[np.int32], matches: Sequence[Matches], ids: Sequence[ByteRows]) -> Found:
     """Merge the segments' matches.

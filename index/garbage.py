@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 
 from index import files
-from index.directory import DEAD, INCREMENT, SEGMENT, AnyPath, IndexDirectory
-from index.files import TEMPORARY
+from index.directory import DEAD, INCREMENT, MANIFEST, SEGMENT, AnyPath, IndexDirectory
+from index.files import TEMPORARY, Location
 from index.manifest import Manifest, read_manifest, versions
 from index.pins import pinned_versions
 
@@ -24,10 +23,11 @@ It must exceed the time from a segment's writing to its publication, which for a
 
 
 class Collected(msgspec.Struct, frozen=True):
-    """How much was removed."""
+    """How much was removed; ``bytes`` are those of the files, without the manifests'."""
 
     manifests: int
     files: int
+    bytes: int = 0
 
 
 def collect(
@@ -63,12 +63,13 @@ def collect(
         files.remove(layout.manifest(version))
     named = {path for manifest in manifests for path in _named_files(layout, manifest)}
     garbage = [path for path, limit in suspects if path not in named and files.age(path) >= limit]
+    total = sum(files.length(path) for path in garbage)
     for path in garbage:
         files.remove(path)
-    return Collected(len(dropped), len(garbage))
+    return Collected(len(dropped), len(garbage), total)
 
 
-def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) -> list[tuple[Path, float]]:
+def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) -> list[tuple[Location, float]]:
     """Return segments, dead sets and leftovers of writers that ended half-way, each with the age that makes it old.
 
     A dead set is published within moments of its writing, so it needs no more time than a superseded version.
@@ -82,9 +83,14 @@ def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) ->
         (layout.manifests, TEMPORARY, superseded),
         (layout.statistics, INCREMENT, unpublished),
         (layout.statistics, TEMPORARY, superseded),
+        *((layout.pins / owner, TEMPORARY, superseded) for owner in files.folders(layout.pins)),
     )
-    paths = [(folder / name, limit) for folder, suffix, limit in kinds for name in files.names(folder, suffix)]
-    return [(path, limit) for path, limit in paths if files.age(path) >= limit]
+    return [
+        (folder / name, limit)
+        for folder, suffix, limit in kinds
+        for name, age in files.ages(folder, suffix).items()
+        if age >= limit
+    ]
 
 
 def _kept(layout: IndexDirectory, present: list[int], superseded: float) -> set[int]:
@@ -92,10 +98,11 @@ def _kept(layout: IndexDirectory, present: list[int], superseded: float) -> set[
 
     A version may have been the latest for days and be superseded a moment ago, so its successor's age is what counts.
     """
-    recent = {v for v, successor in pairwise(present) if files.age(layout.manifest(successor)) < superseded}
+    ages = files.ages(layout.manifests, MANIFEST)
+    recent = {v for v, successor in pairwise(present) if ages.get(layout.manifest(successor).name, 0) < superseded}
     return set(present[-1:]) | recent | pinned_versions(layout).intersection(present)
 
 
-def _named_files(layout: IndexDirectory, manifest: Manifest) -> list[Path]:
+def _named_files(layout: IndexDirectory, manifest: Manifest) -> list[Location]:
     paths = [layout.segment(entry.segment.name) for entry in manifest.segments]
     return paths + [layout.dead_set(entry.dead) for entry in manifest.segments if entry.dead is not None]

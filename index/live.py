@@ -10,6 +10,7 @@ import numpy.typing as npt
 from index.directory import AnyPath
 from index.engines import ENGINES
 from index.files import DamagedFile
+from index.manifest import versions
 from index.reader import IndexReader, Snapshot
 from schemas.errors import TocsinError
 from schemas.records import Subscription
@@ -31,12 +32,7 @@ def open_version(directory: AnyPath, version: int | None = None) -> Snapshot:
         Some file of the version is missing, torn or altered.
     """
     reader = IndexReader(directory, [make() for make in ENGINES.values()])
-    wanted = reader.latest_version()
-    if wanted == 0:
-        raise TocsinError(
-            f"there is no index in {directory}; name its folder with --index or job.index_dir, and see that the job "
-            "has absorbed a subscription"
-        )
+    wanted = need_version(directory)
     if version is not None:
         return _open_old(reader, version, wanted)
     while True:
@@ -47,6 +43,28 @@ def open_version(directory: AnyPath, version: int | None = None) -> Snapshot:
             if newer == wanted:
                 raise
             wanted = newer
+
+
+def need_version(directory: AnyPath, version: int | None = None) -> int:
+    """Return the version that is asked for, or else the latest.
+
+    Raises
+    ------
+    TocsinError
+        There is no index in the directory, or not that version of it.
+    """
+    present = versions(directory)
+    if not present:
+        raise TocsinError(
+            f"there is no index in {directory}; name its folder with --index or job.index_dir, and see that the job "
+            "has absorbed a subscription"
+        )
+    if version is not None and version not in present:
+        raise TocsinError(
+            f"there is no version {version} in {directory}; the latest is {present[-1]}, and of those before it only "
+            "pinned and recent ones are kept"
+        )
+    return present[-1] if version is None else version
 
 
 def alive(snapshot: Snapshot) -> Places:

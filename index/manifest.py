@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from index import checked_json, files
+from index.array_file import FORMAT
 from index.directory import MANIFEST, AnyPath, IndexDirectory
 from index.files import DamagedFile
 from index.segment import SegmentInfo
 from schemas.errors import TocsinError
 from schemas.texts import ANALYSERS, analyser
-
-FORMAT = 1
 
 
 class SegmentEntry(msgspec.Struct, frozen=True):
@@ -131,10 +130,10 @@ def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest
     path = IndexDirectory.of(directory).manifest(version)
     data = files.read(path)
     found = checked_json.decode(data, _FormatOnly, path).format
-    if found != FORMAT:
+    if not 1 <= found <= FORMAT:
         raise TocsinError(
-            f"{path} has format {found}, this version reads {FORMAT}. Remove the index directory and the job's "
-            "checkpoint to rebuild the index from the subscriptions topic, or run the version that wrote it."
+            f"{path} has format {found}, this version reads {FORMAT}. Remove the index directory to rebuild the "
+            "index from the subscriptions topic, or run the version that wrote it."
         )
     manifest = checked_json.decode(data, Manifest, path)
     if manifest.version != version:

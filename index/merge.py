@@ -73,10 +73,10 @@ def merge(directory: AnyPath | IndexDirectory, plan: MergePlan, engine: Engine) 
     if inputs is None:
         return None
     merged = _write(layout, inputs, engine)
-    version = _commit(layout, plan, merged)
-    if version is None and merged.info is not None:
+    following = _commit(layout, plan, merged)
+    if merged.info is not None and not (following and _names(following, merged.info)):
         files.remove(layout.segment(merged.info.name))
-    return version
+    return None if following is None else following.version
 
 
 def _named(manifest: Manifest, plan: MergePlan) -> list[SegmentEntry] | None:
@@ -104,7 +104,13 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     return Merged(info, alive, np.split(place, bounds[1:-1]))
 
 
-def _commit(layout: IndexDirectory, plan: MergePlan, merged: Merged) -> int | None:
+def _names(manifest: Manifest, info: SegmentInfo) -> bool:
+    """Return whether a version has this segment: not when everything in it died while it was written."""
+    return any(entry.segment == info for entry in manifest.segments)
+
+
+def _commit(layout: IndexDirectory, plan: MergePlan, merged: Merged) -> Manifest | None:
+    """Publish the version with the merged segment and return it; None when the race was lost."""
     while True:
         base = latest(layout)
         inputs = _named(base, plan)
@@ -117,7 +123,7 @@ def _commit(layout: IndexDirectory, plan: MergePlan, merged: Merged) -> int | No
         except VersionTaken:
             discard(layout, replacement, kept=())
             continue
-        return following.version
+        return following
 
 
 def _entry(layout: IndexDirectory, inputs: Sequence[SegmentEntry], merged: Merged) -> list[SegmentEntry]:
@@ -149,7 +155,6 @@ def _alive(layout: IndexDirectory, entry: SegmentEntry) -> Ordinals:
 
 def _checked_rows(layout: IndexDirectory, entry: SegmentEntry) -> Rows:
     """Open an input and compare its checksums: a merge must not make damage permanent under a new checksum."""
-    segment = Segment.open(layout, entry.segment.name)
+    segment = Segment.open(layout, entry.segment.name, whole=True)
     segment.expect(entry.segment)
-    segment.file.verify()
     return segment.rows

@@ -73,6 +73,20 @@ def plan(sizes: Sequence[SegmentStat]) -> list[MergePlan]:
     return [MergePlan(tuple(stat.name for stat in stats)) for stats in plans]
 
 
+def everything(sizes: Sequence[SegmentStat]) -> list[MergePlan]:
+    """Return the merges after which nothing is dead and segments are as few as `MERGED_LIMIT` allows."""
+    batches: list[list[SegmentStat]] = []
+    total = 0
+    for stat in sorted(sizes, key=lambda s: s.alive):
+        if not batches or total + stat.alive > MERGED_LIMIT:
+            batches.append([])
+            total = 0
+        batches[-1].append(stat)
+        total += stat.alive
+    wanted = [batch for batch in batches if len(batch) > 1 or batch[0].dead]
+    return [MergePlan(tuple(stat.name for stat in batch)) for batch in wanted]
+
+
 def _level(alive: int) -> int:
     """Return 0 below `LEVEL_ZERO`, and one more for each factor of `FACTOR` above it."""
     level, bound = 0, LEVEL_ZERO

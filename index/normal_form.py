@@ -20,7 +20,7 @@ nesting may be as deep as memory allows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from index.attribute_names import attribute_name
 from index.reduction import reduced, silent_in
@@ -46,7 +46,7 @@ from schemas.values import Value, ValueKey, score_term, value_key
 
 __all__ = ["FALSE", "TRUE", "WeightedLeaf", "can_score", "normalise", "truth", "weighted_leaves"]
 
-_PLAIN_LEAVES = frozenset({In, Range, Exists, NotExists, NotIn})
+PlainLeaf: TypeAlias = In | Range | Exists | NotExists | NotIn
 
 
 class WeightedLeaf(NamedTuple):
@@ -129,15 +129,30 @@ def _is_plain(expression: Expression) -> bool:
         leaves = (expression,)
     seen: set[Attribute] = set()
     for leaf in leaves:
-        if type(leaf) not in _PLAIN_LEAVES or leaf.attribute in seen:  # type: ignore[union-attr]
+        if not is_plain_leaf(leaf) or leaf.attribute in seen:
             return False
-        if type(leaf) is Range:
-            if leaf.type is not None or leaf.weight is not None or _is_empty(leaf):
-                return False
-        elif (type(leaf) is NotIn and leaf.strong) or (type(leaf) is Exists and leaf.weight is not None):
-            return False
-        seen.add(leaf.attribute)  # type: ignore[union-attr]
+        seen.add(leaf.attribute)
     return True
+
+
+def is_plain_leaf(leaf: Expression) -> TypeGuard[PlainLeaf]:
+    """Return whether a leaf is in normal form by itself, and stays so beside plain leaves over other attributes."""
+    if type(leaf) is Range:
+        return leaf.type is None and leaf.weight is None and not _is_empty(leaf)
+    if type(leaf) is NotIn:
+        return not leaf.strong
+    return type(leaf) in (In, NotExists) or (type(leaf) is Exists and leaf.weight is None)
+
+
+class LeafKeys:
+    """Numbers plain leaves: those with one number have the same truth and the same score."""
+
+    def __init__(self) -> None:
+        self._normaliser = _Normaliser()
+
+    def of(self, leaf: PlainLeaf) -> int:
+        """Return a leaf's number."""
+        return self._normaliser.key(leaf)
 
 
 def _is_empty(leaf: Range) -> bool:
@@ -202,6 +217,10 @@ class _Normaliser:
             else:
                 results.append(self._leaf(node, negated, silent))
         return results.pop().node
+
+    def key(self, leaf: PlainLeaf) -> int:
+        """Return the key of a plain leaf."""
+        return self._leaf(leaf, negated=False, silent=False).key
 
     def _joined(self, connective: Connective, children: Iterable[Part]) -> Part:
         parts: list[Part] = []

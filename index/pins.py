@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from index import checked_json, files
 from index.directory import PIN, AnyPath, IndexDirectory
+from index.files import DamagedFile, Location
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -38,15 +37,36 @@ def unpin_before(directory: AnyPath | IndexDirectory, owner: str, batch: int) ->
 
 
 def pinned_versions(directory: AnyPath | IndexDirectory) -> set[int]:
-    """Return the versions that some owner's batch is bound to."""
+    """Return the versions that some owner's batch is bound to.
+
+    Raises
+    ------
+    DamagedFile
+        A pin is torn or altered.
+    """
+    return {version for path in pins(directory) if (version := read_pin(path)) is not None}
+
+
+def pins(directory: AnyPath | IndexDirectory) -> list[Location]:
+    """Return the pins of all owners."""
     layout = IndexDirectory.of(directory)
-    return {version for owner in files.names(layout.pins) for version in _versions_of(layout, owner)}
+    return [
+        layout.pins / owner / name
+        for owner in files.folders(layout.pins)
+        for name in files.names(layout.pins / owner, PIN)
+    ]
 
 
-def _versions_of(layout: IndexDirectory, folder: str) -> Iterator[int]:
-    for name in files.names(layout.pins / folder, PIN):
-        path = layout.pins / folder / name
-        try:
-            yield checked_json.decode(path.read_bytes(), Pin, path).version
-        except FileNotFoundError:
-            continue  # let go of meanwhile
+def read_pin(path: Location) -> int | None:
+    """Return the version that a pin names, or None when it was let go of meanwhile.
+
+    Raises
+    ------
+    DamagedFile
+        It is torn or altered.
+    """
+    try:
+        data = files.read(path)
+    except DamagedFile:
+        return None
+    return checked_json.decode(data, Pin, path).version

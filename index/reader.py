@@ -12,7 +12,7 @@ import numpy as np
 from index.byte_rows import ByteRows
 from index.dead_set import Ordinals, read_dead
 from index.directory import AnyPath, IndexDirectory
-from index.engine import Engine, Matcher
+from index.engine import BoundedMatcher, Engine, Matcher, Matches
 from index.event_block import EventBlock
 from index.found import Found, combine
 from index.manifest import SegmentEntry, latest_version, read_manifest
@@ -83,9 +83,22 @@ class Snapshot:
             bytes=sum(entry.segment.bytes for entry in entries),
         )
 
-    def match(self, block: EventBlock) -> Found:
-        """Match every event of the block: its first ``top`` matches by (score falling, id rising) over all segments."""
-        matches = [live.matcher.match(block, live.dead if len(live.dead) else None) for live in self.segments]
+    def match(self, block: EventBlock, most: int | None = None) -> Found:
+        """Match every event of the block: its first ``top`` matches by (score falling, id rising) over all segments.
+
+        Raises
+        ------
+        TooManyMatches
+            The block has several events, and more than ``most`` matches; not every engine sees to that.
+        """
+        matches: list[Matches] = []
+        for live in self.segments:
+            dead = live.dead if len(live.dead) else None
+            if most is not None and isinstance(live.matcher, BoundedMatcher):
+                matches.append(live.matcher.match(block, dead, most))
+                most -= len(matches[-1].event)
+            else:
+                matches.append(live.matcher.match(block, dead))
         return combine(block.top, matches, [live.segment.rows.ids for live in self.segments])
 
     def ids(self, found: Found) -> list[bytes]:

@@ -143,16 +143,16 @@ class Segment:
         return None if data is None else decode(data.tobytes())
 
     @classmethod
-    def open(cls, directory: AnyPath | IndexDirectory, name: str) -> Segment:
-        """Map a segment's file.
+    def open(cls, directory: AnyPath | IndexDirectory, name: str, whole: bool = False) -> Segment:
+        """Map a segment's file; with ``whole``, or when it is small, its arrays' checksums are compared too.
 
         Raises
         ------
         DamagedFile
             The file is missing, torn or altered.
         """
-        file = open_arrays(IndexDirectory.of(directory).segment(name), KIND)
-        if file.bytes <= VERIFY_LIMIT:
+        file = open_arrays(IndexDirectory.of(directory).segment(name), KIND, whole)
+        if not whole and file.bytes <= VERIFY_LIMIT:
             file.verify()
         rows = Rows(*(_column(file.arrays, column) for column in ("ids", "bodies", "labels")))
         parts = {n.removeprefix("engine/"): array for n, array in file.arrays.items() if n.startswith("engine/")}

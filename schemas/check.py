@@ -17,7 +17,12 @@ from schemas.values import WEIGHT_SUM_LIMIT
 __all__ = ["DEFAULT_LIMITS", "Limits", "check_expression", "check_subscription"]
 
 
-def check_subscription(subscription: Subscription, limits: Limits = DEFAULT_LIMITS, path: str = "$.expression") -> None:
+def check_subscription(
+    subscription: Subscription,
+    limits: Limits = DEFAULT_LIMITS,
+    path: str = "$.expression",
+    magnitude: float | None = None,
+) -> None:
     """Check everything of a subscription.
 
     Parameters
@@ -28,13 +33,15 @@ def check_subscription(subscription: Subscription, limits: Limits = DEFAULT_LIMI
         What it may hold.
     path
         Path of the expression's root in the record.
+    magnitude
+        The sum of the magnitudes of the expression's weights when that has been checked, None when it has not.
 
     Raises
     ------
     Refused
         The first thing that is not allowed, with its code and path.
     """
-    total = _check_tree(subscription.expression, limits, path, subscription.mode)
+    total = _check_tree(subscription.expression, limits, path, subscription.mode) if magnitude is None else magnitude
     check_mode(subscription, path)
     check_weight(subscription.priority, "$.priority")
     total += abs(subscription.priority)

@@ -7,9 +7,11 @@ import msgspec
 from schemas.errors import Refused
 from schemas.expression import Expression
 from schemas.json_event import decode_event, encode_event
+from schemas.json_leaves import json_leaves
 from schemas.json_syntax import parse, refusal
 from schemas.limits import DEFAULT_LIMITS, Limits
 from schemas.records import Subscription
+from schemas.texts import analyser
 from schemas.wire_expression import encode_expression, expression_of
 from schemas.wire_refusal import members_refusal
 from schemas.wire_subscription import Members, as_time, text_depth, to_subscription
@@ -21,11 +23,16 @@ class _Subscription(Members, kw_only=True, forbid_unknown_fields=True, omit_defa
     expression: Expression | None = None
 
 
+class _Split(Members, kw_only=True, forbid_unknown_fields=True):
+    expression: msgspec.Raw
+
+
 class _Encoded(Members, kw_only=True, omit_defaults=True):
     expression: msgspec.Raw
 
 
 _decoder = msgspec.json.Decoder(_Subscription)
+_splitter = msgspec.json.Decoder(_Split)
 _encoder = msgspec.json.Encoder()
 
 
@@ -77,6 +84,9 @@ def decode_subscription(id: str, value: bytes, limits: Limits = DEFAULT_LIMITS) 
         the filter text, or ``subscription.record_too_large``.
     """
     check_size(value, limits)
+    quick = _decode_quick(id, value, limits)
+    if quick is not None:
+        return quick
     try:
         members = _decoder.decode(value)
     except msgspec.ValidationError as error:
@@ -86,6 +96,20 @@ def decode_subscription(id: str, value: bytes, limits: Limits = DEFAULT_LIMITS) 
     except RecursionError:
         return _decode_deep(id, value, limits)
     return to_subscription(id, members, members.expression, limits)
+
+
+def _decode_quick(id_: str, value: bytes, limits: Limits) -> Subscription | None:
+    """Decode a subscription in mode all whose leaves are known or need no more than a look; None for others."""
+    try:
+        members = _splitter.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if members.mode not in (None, "all"):
+        return None
+    known = json_leaves(limits, analyser()).tree(bytes(members.expression))
+    if known is None or known.leaves > limits.leaves:
+        return None
+    return to_subscription(id_, members, known.node, limits, known.magnitude)
 
 
 def _decode_deep(id_: str, value: bytes, limits: Limits) -> Subscription:

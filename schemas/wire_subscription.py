@@ -32,7 +32,9 @@ class Members(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_def
     labels: dict[str, str] | None = None
 
 
-def to_subscription(id_: str, members: Members, expression: Expression | None, limits: Limits) -> Subscription:
+def to_subscription(
+    id_: str, members: Members, expression: Expression | None, limits: Limits, magnitude: float | None = None
+) -> Subscription:
     """Return the subscription, with everything in it checked.
 
     Parameters
@@ -45,6 +47,8 @@ def to_subscription(id_: str, members: Members, expression: Expression | None, l
         Its tree, None when it has a filter text instead.
     limits
         What it may hold.
+    magnitude
+        The sum of the magnitudes of the tree's weights when the tree has been checked, None when it has not.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def to_subscription(id_: str, members: Members, expression: Expression | None, l
         not_after=_microseconds(members.not_after, "$.not_after"),
         labels=members.labels or {},
     )
-    check_subscription(subscription, limits, path)
+    check_subscription(subscription, limits, path, magnitude)
     return subscription
 
 

@@ -16,6 +16,7 @@ from schemas.records import DeadLetter, Subscription
 from schemas.texts import set_analyser
 from stream import rows
 from stream.decoding import Decoding, subscription_decoder
+from stream.partitioners import Placing
 
 
 class AbsorbTask(msgspec.Struct, frozen=True):
@@ -26,6 +27,7 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     decoding: Decoding
     engine: str = "block"
     analyser: str = "words"
+    placing: Placing = Placing()
 
 
 class AbsorbedPartition(msgspec.Struct, frozen=True):
@@ -98,6 +100,7 @@ def _take(
     for key, value, partition, offset in zip(*columns, strict=True):
         try:
             id_ = decode_id(key)
+            task.placing.check(key, partition)
             subscription = None if value is None else decode(id_, value)
             if subscription is not None and selective is not None:
                 selective.check(subscription)

@@ -57,6 +57,8 @@ share.coordinator.state.topic.min.isr=1
 offsets.topic.num.partitions=4
 transaction.state.log.num.partitions=4
 share.coordinator.state.topic.num.partitions=1
+# Transactions that lasted too long are looked for each second instead of each ten.
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 # A new consumer group starts at once instead of waiting 3 s for members.
 group.initial.rebalance.delay.ms=0
 # After a kill the restarted broker may register again only when its old session has ended: 3 s instead of 9.
@@ -89,6 +91,9 @@ class Broker:
         File that its output is appended to; None puts it beside the data.
     report
         Told of the progress of the first download; see `stream.jars`.
+    properties
+        Further lines of ``server.properties``, which win over those above; ``{host}``, ``{port}`` and
+        ``{controller_port}`` stand for what the broker takes.
     """
 
     def __init__(
@@ -98,12 +103,14 @@ class Broker:
         heap: str = "512m",
         log: Path | None = None,
         report: Report | None = None,
+        properties: str = "",
     ) -> None:
         self._temporary = data is None
         self._data = Path(tempfile.mkdtemp(prefix="tocsin-broker-")) if data is None else data.absolute()
         self._port = port
         self._heap = heap
         self._report = report
+        self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
         self.log_file = self._data / "broker.log" if log is None else log
@@ -204,15 +211,14 @@ class Broker:
     def _launch(self) -> None:
         """Start the process on its data, which is formatted first when it is new."""
         if self._port is None:
-            self._port = _free_port()
+            self._port = free_port()
         self._data.mkdir(parents=True, exist_ok=True)
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log_begin = self.log_file.stat().st_size if self.log_file.exists() else 0
         logs = self._data / "kafka"
         properties = self._data / "server.properties"
-        properties.write_text(
-            SERVER_PROPERTIES.format(host=HOST, port=self._port, controller_port=_free_port(), logs=logs)
-        )
+        text = SERVER_PROPERTIES + self._properties
+        properties.write_text(text.format(host=HOST, port=self._port, controller_port=free_port(), logs=logs))
         if not (logs / "meta.properties").exists():
             self._format(properties)
         with self.log_file.open("ab") as log:
@@ -300,7 +306,8 @@ class Broker:
             return f"(no log: {error})"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens at just now."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

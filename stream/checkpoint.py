@@ -15,13 +15,37 @@ Offsets = dict[int, int]
 """Partition to the next offset: everything below it belongs to this batch or an earlier one."""
 
 
+class UnreadableCheckpoint(TocsinError):
+    """A file of a checkpoint that is missing or torn.
+
+    Parameters
+    ----------
+    file
+        The file, which describes one micro-batch.
+    reason
+        Why it can't be read.
+    """
+
+    def __init__(self, file: Path, reason: object) -> None:
+        super().__init__(file, reason)
+        self.found = f"the checkpoint file {file} can't be read ({reason})"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.found}; start the job again, and if that does not help remove the checkpoint folder: Kafka keeps "
+            f"the committed offsets of the consumer group"
+        )
+
+
 def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
     """Return the end offsets of a batch, as its query wrote them before running it.
 
     Raises
     ------
+    UnreadableCheckpoint
+        The checkpoint lacks the batch, or its file is torn.
     TocsinError
-        The checkpoint lacks the batch, or the batch read another topic.
+        The batch read another topic.
     """
     file = checkpoint / "offsets" / str(batch)
     try:
@@ -29,10 +53,7 @@ def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
         line = file.read_text().splitlines()[2]
         per_topic = json.loads(line)
     except (OSError, IndexError, ValueError) as error:
-        raise TocsinError(
-            f"the checkpoint file {file} of micro-batch {batch} can't be read ({error}); start the job again, and if "
-            f"that does not help remove the checkpoint folder: Kafka keeps the committed offsets of the consumer group"
-        ) from error
+        raise UnreadableCheckpoint(file, error) from error
     if set(per_topic) != {topic}:
         raise TocsinError(
             f"the checkpoint {checkpoint} belongs to topic {', '.join(sorted(per_topic))}, not to {topic}; give this "

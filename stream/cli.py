@@ -12,13 +12,19 @@ from stream.commands.check import check
 from stream.commands.dead_letters import dead_letters
 from stream.commands.demo import demo
 from stream.commands.explain import explain
+from stream.commands.index_compact import index_compact
+from stream.commands.index_export import index_export
+from stream.commands.index_gc import index_gc
+from stream.commands.index_import import index_import
 from stream.commands.index_stats import index_stats
+from stream.commands.index_verify import index_verify
 from stream.commands.listen import listen
 from stream.commands.publish import publish
 from stream.commands.run import run
 from stream.commands.settings import settings
 from stream.commands.shared import ConfigOption, SetOption, guarded
 from stream.commands.similar import similar
+from stream.commands.status import status
 from stream.commands.subscribe import subscribe, unsubscribe
 from stream.commands.topics import topics
 from stream.commands.verify import verify
@@ -73,6 +79,8 @@ def _epilog(*examples: str) -> str:
 JOB = "The job"
 USE = "Subscribe and publish"
 LOOK = "Look"
+CARE = "Look after"
+MOVE = "Take elsewhere"
 
 _add(demo, JOB, "tocsin demo")
 _add(broker, JOB, "tocsin broker", "tocsin broker --data /var/tmp/kafka --port 9192")
@@ -83,6 +91,7 @@ _add(
     "tocsin run",
     "tocsin run --config tocsin.toml --master spark://host:7077 --index /shared/index --set job.top=5",
 )
+_add(status, JOB, "tocsin status", "tocsin status --json | jq '.groups[].lag'")
 _add(
     subscribe,
     USE,
@@ -126,9 +135,39 @@ _add(verify, LOOK, "tocsin verify", "tocsin verify flights.jsonl --sample 200 --
 
 index = typer.Typer(no_args_is_help=True)
 app.add_typer(
-    index, name="index", help="Look into the index.", epilog=_epilog("tocsin index stats"), rich_help_panel=LOOK
+    index,
+    name="index",
+    help="Look into the index, look after it, and take its subscriptions elsewhere.",
+    epilog=_epilog("tocsin index stats"),
+    rich_help_panel=LOOK,
 )
 _add(index_stats, LOOK, "tocsin index stats", "tocsin index stats --sample 10000 --json", name="stats", to=index)
+_add(
+    index_verify,
+    LOOK,
+    "tocsin index verify",
+    "tocsin index verify --sample 500 --seconds 600 --json",
+    name="verify",
+    to=index,
+)
+_add(index_compact, CARE, "tocsin index compact", "tocsin index compact --all", name="compact", to=index)
+_add(index_gc, CARE, "tocsin index gc", "tocsin index gc --now --index tocsin-data/index", name="gc", to=index)
+_add(
+    index_export,
+    MOVE,
+    "tocsin index export subscriptions.jsonl",
+    "tocsin index export | jq -r .id",
+    name="export",
+    to=index,
+)
+_add(
+    index_import,
+    MOVE,
+    "tocsin index import subscriptions.jsonl",
+    "tocsin index export | tocsin index import - --set kafka.bootstrap_servers=other:9092",
+    name="import",
+    to=index,
+)
 _add(settings, LOOK, "tocsin settings > tocsin.toml", "tocsin settings --set job.top=5 | grep -w top")
 
 

@@ -6,7 +6,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,12 +14,20 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from schemas.errors import TocsinError
 from stream.checkpoint import Offsets
+from stream.java_properties import java_properties
+from stream.refusals import Contact, denial, unreachable
+from stream.secrets import hide, resolved_table
 from stream.settings import Settings
 
 Configuration = dict[str, Any]
 Answer = TypeVar("Answer")
 
 REQUEST_SECONDS = 30.0
+REACH_SECONDS = 8.0
+"""Brokers that are there answer within moments; who has mistyped an address should not wait long to be told."""
+
+FIRST_ANSWER_SECONDS = 1.0
+"""After that time without an answer it is looked whether the brokers have refused the client."""
 
 PASSING = (
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -57,7 +64,7 @@ def common(settings: Settings) -> Configuration:
         "metadata.recovery.strategy": "none",
         "client.id": "tocsin",
         "logger": LOG,
-        **settings.kafka.client,
+        **resolved_table("kafka.client", settings.kafka.client),
         "bootstrap.servers": settings.kafka.bootstrap_servers,
     }
 
@@ -74,6 +81,8 @@ def producer(settings: Settings) -> Configuration:
         # Bounds the memory of a producer that is faster than its brokers; the default is 1 GB.
         "queue.buffering.max.kbytes": 262_144,
         "queue.buffering.max.messages": 500_000,
+        # Where the job looks for a subscription's records; librdkafka's own default is the first.
+        "partitioner": {"murmur2": "murmur2_random"}.get(settings.subscriptions.partitioner, "consistent_random"),
         **common(settings),
     }
 
@@ -114,8 +123,9 @@ def reader(settings: Settings, from_beginning: bool = False) -> Configuration:
 
 def spark_options(settings: Settings) -> dict[str, str]:
     """Return the options of Spark's Kafka source that are the same for every topic."""
+    client = resolved_table("kafka.client", settings.kafka.client)
     consumer = {
-        **_java_properties(settings.kafka.client),
+        **java_properties(client, resolved_table("kafka.java", settings.kafka.java)),
         "bootstrap.servers": settings.kafka.bootstrap_servers,
         # A subscription or event of an aborted transaction must not match.
         "isolation.level": "read_committed",
@@ -126,37 +136,8 @@ def spark_options(settings: Settings) -> dict[str, str]:
     }
 
 
-def _java_properties(client: dict[str, str]) -> dict[str, str]:
-    """Translate librdkafka's properties to those of the Java client, which passes over those it does not know."""
-    java = {name: value for name, value in client.items() if name not in ("client.id", "debug", "log_level")}
-    if "sasl.mechanisms" in client:
-        java["sasl.mechanism"] = client["sasl.mechanisms"]
-    if "sasl.username" in client:
-        mechanism = java.get("sasl.mechanism")
-        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
-        user, password = (_quoted(client.get(name, "")) for name in ("sasl.username", "sasl.password"))
-        java["sasl.jaas.config"] = (
-            f"org.apache.kafka.common.security.{module} required username={user} password={password};"
-        )
-    if "ssl.ca.location" in client:
-        java |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": client["ssl.ca.location"]}
-    if "ssl.certificate.location" in client and "ssl.key.location" in client:
-        java |= {
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.certificate.chain": Path(client["ssl.certificate.location"]).read_text(),
-            "ssl.keystore.key": Path(client["ssl.key.location"]).read_text(),
-        }
-    if client.get("ssl.endpoint.identification.algorithm") == "none":
-        java["ssl.endpoint.identification.algorithm"] = ""
-    return java
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def admin(settings: Settings) -> AdminClient:
-    """Return a client for topics and groups.
+def admin(settings: Settings, contact: Contact | None = None) -> AdminClient:
+    """Return a client for topics and groups; ``contact`` is told of its errors when the client is polled.
 
     Raises
     ------
@@ -164,9 +145,31 @@ def admin(settings: Settings) -> AdminClient:
         A property of ``kafka.client`` is unknown or has a value that does not fit.
     """
     try:
-        return AdminClient(common(settings))
+        return AdminClient(common(settings) | ({} if contact is None else {"error_cb": contact}))
     except KafkaException as error:
-        raise TocsinError(f"kafka.client is refused by the Kafka client library: {error.args[0].str()}") from error
+        said = hide(error.args[0].str())
+        raise TocsinError(f"kafka.client is refused by the Kafka client library: {said}") from error
+
+
+def reach(settings: Settings, seconds: float = REACH_SECONDS) -> set[str]:
+    """Return the names of the brokers' topics that this client may see.
+
+    Raises
+    ------
+    TocsinError
+        No broker answers in that time, or one refuses the client's credentials or certificate, which is said at once.
+    """
+    contact = Contact()
+    client = admin(settings, contact)
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return set(client.list_topics(timeout=min(FIRST_ANSWER_SECONDS, seconds)).topics)
+        except KafkaException as error:
+            client.poll(0)
+            contact.check(settings)
+            if time.monotonic() >= deadline:
+                raise unreachable(settings, error) from error
 
 
 class TopicEnds:
@@ -196,14 +199,17 @@ class TopicEnds:
         try:
             return while_passing(lambda: question(self._admin))
         except KafkaException as error:
-            raise unreachable(self._settings, error) from error
+            raise trouble(self._settings, error) from error
 
     def partitions(self, topic: str) -> int:
         """Return the number of partitions, as it was when first asked or asked again by `look_again`."""
         if topic not in self._partitions:
-            known = self.ask(lambda admin: admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions)
-            self._partitions[topic] = len(known)
+            self._partitions[topic] = self.partitions_now(topic)
         return self._partitions[topic]
+
+    def partitions_now(self, topic: str) -> int:
+        """Ask how many partitions there are."""
+        return len(self.ask(lambda admin: admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions))
 
     def look_again(self) -> None:
         """Forget the numbers of partitions: somebody may have added some."""
@@ -264,9 +270,7 @@ def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -
         time.sleep(0.02)
 
 
-def unreachable(settings: Settings, error: KafkaException) -> TocsinError:
-    """Return the sentence for brokers that do not answer."""
-    return TocsinError(
-        f"Kafka does not answer at {settings.kafka.bootstrap_servers} ({error.args[0].str()}); start a broker (tocsin "
-        f"broker runs one), or name yours in kafka.bootstrap_servers"
-    )
+def trouble(settings: Settings, error: KafkaException, right: str = "Describe", name: str = "") -> TocsinError:
+    """Return the sentence for brokers that do not answer, or that miss a right on the resource of this name."""
+    missing = denial(settings, error.args[0], right, name or "asked for")
+    return unreachable(settings, error) if missing is None else missing

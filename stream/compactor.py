@@ -5,21 +5,44 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 STOP_SECONDS = 5.0
 
 
 class Compactor:
-    """Keeps ``python -m index.compaction --watch`` running while the job runs; a merge may be cut off anywhere."""
+    """Keeps ``python -m index.compaction --watch`` running while the job runs; a merge may be cut off anywhere.
 
-    def __init__(self, index: Path, log: Path, engine: str = "block", analyser: str = "words") -> None:
+    Parameters
+    ----------
+    index
+        The index directory.
+    log
+        File that its output goes to.
+    engine, analyser
+        Of the job.
+    merged
+        Told of each merge, how many seconds it took; called from a thread of its own.
+    """
+
+    def __init__(
+        self,
+        index: Path,
+        log: Path,
+        engine: str = "block",
+        analyser: str = "words",
+        merged: Callable[[float], None] = lambda _: None,
+    ) -> None:
         self._log = log
+        self._merged = merged
         # The process id closes the gap in which this one may die before the other has looked for its parent.
         parent = str(os.getpid())
         self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
-        self._command += ["--engine", engine, "--analyser", analyser]
+        self._command += ["--engine", engine, "--analyser", analyser, "--report"]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Compactor:
@@ -44,5 +67,15 @@ class Compactor:
         if self._process is None or ended is not None:
             self._log.parent.mkdir(parents=True, exist_ok=True)
             with self._log.open("ab") as log:
-                self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self._process = subprocess.Popen(
+                    self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                )
+            assert self._process.stdout is not None
+            threading.Thread(target=self._listen, args=(self._process.stdout,), name="merges", daemon=True).start()
         return ended
+
+    def _listen(self, merges: IO[bytes]) -> None:
+        """Pass on what a process says of its merges, until it ends."""
+        with merges:
+            for line in merges:
+                self._merged(float(line))

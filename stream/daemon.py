@@ -21,6 +21,10 @@ SINGLE_THREADED = {
 }
 
 
+ENGINE = "TOCSIN_ENGINE"
+"""The environment variable that names the engine whose kernels are compiled beforehand; see `stream.session`."""
+
+
 def main() -> None:
     """Load everything, then serve Spark."""
     os.environ.update({name: value for name, value in SINGLE_THREADED.items() if name not in os.environ})
@@ -40,7 +44,7 @@ def load() -> None:
 
         from stream.warm_up import warm_up
 
-        warm_up()
+        warm_up(os.environ.get(ENGINE, "block"))
     except Exception:
         traceback.print_exc()
     if threads() > 1:

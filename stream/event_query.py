@@ -61,15 +61,17 @@ class EventBatches:
         failpoints.reach("events.pinned")
         waited = perf_counter_ns()
         spool.clear(Path(self._task.spool.folder))
-        task = msgspec.structs.replace(self._task, version=version)
+        task = msgspec.structs.replace(self._task, version=version, committed=self._output.committed)
         answers = pass_through_workers(frame, partial(matcher.match_batches, task), self._progress, self._say)
         matched = perf_counter_ns()
-        self._output.commit(answers, end)
+        committed = self._output.commit(answers, end)
         unpin_before(self._task.index, self._owner(), batch)
         self._metrics.matched(
             rows.total_counts(answers),
             version,
             end,
+            rows.all_moments(answers),
+            committed,
             wait_ns=waited - started,
             spark_ns=matched - waited,
             commit_ns=perf_counter_ns() - matched,

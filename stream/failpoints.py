@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
+from index.failpoints import VARIABLE, reach
 
-VARIABLE = "TOCSIN_FAILPOINT"
-"""Environment variable ``place:signal``, for example ``events.committed:SIGKILL``; unset, as always but in tests."""
+__all__ = ["PLACES", "VARIABLE", "reach"]
 
-
-def reach(place: str) -> None:
-    """Send this process the signal, if the variable names this place."""
-    wanted, _, number = os.environ.get(VARIABLE, "").partition(":")
-    if wanted == place:
-        del os.environ[VARIABLE]  # once
-        os.kill(os.getpid(), signal.Signals[number])
+PLACES = (
+    "subscriptions.published",
+    "subscriptions.produced",
+    "subscriptions.offsets-sent",
+    "subscriptions.committed",
+    "events.pinned",
+    "events.produced",
+    "events.offsets-sent",
+    "events.committed",
+)
+"""In the order of the steps, each query's for itself."""

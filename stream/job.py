@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from index.compaction import DAMAGED
 from index.engines import check_builder
+from index.inspection import damage
 from index.manifest import Manifest, latest
 from index.word_analyser import check_analyser
 from index.writer import IndexWriter
@@ -21,29 +22,34 @@ from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
 from stream.decoding import Decoding, Format, read_schema
+from stream.endings import ended
+from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
+from stream.healing import heal
 from stream.heartbeat import Heartbeat
+from stream.instruments import Instruments
 from stream.lock import FolderLock
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
+from stream.partitioners import Placing
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
 from stream.registry import RegistryClient
 from stream.reporter import Reporter, lag
+from stream.rights import check_rights
+from stream.secrets import resolved_table
 from stream.session import spark_session
 from stream.settings import Settings
 from stream.sources import Source, source_of
 from stream.spool import SpoolPlan
+from stream.stop import Stop
 from stream.subscription_query import SubscriptionBatches
 from stream.topics import ensure_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-STOP_SECONDS = 10.0
-"""How long a stop waits for the batches under way; what is not done then runs again at the next start."""
 
 READY_FILE = "TOCSIN_READY_FILE"
 """Environment variable that names a file to create once the first load is done and both queries run."""
@@ -57,8 +63,8 @@ def run(settings: Settings) -> int:
     TocsinError
         The job can't start, or a query ended with an error.
     """
+    os.umask(0o077)  # index, checkpoint and log hold what users write: they are for this user, and so for Spark's
     job = Job(settings)
-    job.heed_signals()
     job.run()
     return 0
 
@@ -72,29 +78,46 @@ class Job:
         # The executors of a cluster run in folders of their own, where a relative path would mean another place.
         self._index = Path(settings.job.index_dir).absolute()
         self._checkpoint = Path(settings.job.checkpoint_dir).absolute()
-        self._stop = threading.Event()
-        self._metrics = Metrics()
-        self._reporter = Reporter(settings.job.metrics_interval_seconds, settings.job.metrics_file)
+        self._instruments = Instruments(settings.job.name)
+        self._state = JobState(settings.job.name, version("tocsin"), self._instruments)
+        self._metrics = Metrics(self._instruments)
+        self._reporter = Reporter(
+            settings.job.metrics_interval_seconds, settings.job.metrics_file, settings.job.log_format
+        )
+        self._stop = Stop(self._reporter.say)
         self._gates: list[BatchGate] = []
         self._queries: list[StreamingQuery] = []
         self._outputs: dict[str, TransactionalOutput] = {}
         self._sources: dict[str, Source] = {}
 
-    def heed_signals(self) -> None:
-        """Let SIGTERM and SIGINT begin a clean stop."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._stop.set())
-
     def run(self) -> None:
         """Start everything, wait, stop everything."""
+        self._stop.heed_signals()
+        self._heal()
+        name = self._settings.job.name
+        with (
+            FolderLock(self._index, "job.index_dir", name) as lock,
+            FolderLock(self._checkpoint, "job.checkpoint_dir", name),
+            Endpoint(self._settings.metrics.listen, self._instruments, self._state) as endpoint,
+        ):
+            lock.tell(endpoint.url)
+            if endpoint.url is not None:
+                self._reporter.say(f"metrics are at {endpoint.url}/metrics")
+            ensure_topics(self._settings)
+            with clients.TopicEnds(self._settings) as ends:
+                check_rights(self._settings, ends)
+                self._run(ends)
+        self._stop.done()
+
+    def _heal(self) -> None:
+        """Under locks of its own: the index directory that is locked afterwards may be another one."""
         name = self._settings.job.name
         with (
             FolderLock(self._index, "job.index_dir", name),
             FolderLock(self._checkpoint, "job.checkpoint_dir", name),
         ):
-            ensure_topics(self._settings)
-            with clients.TopicEnds(self._settings) as ends:
-                self._run(ends)
+            topic = self._settings.topics.subscriptions
+            heal(self._index, self._checkpoint / "events", topic, self._reporter.say)
 
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
@@ -106,9 +129,10 @@ class Job:
         writer = IndexWriter(self._index, str(self._sources["subscriptions"]))
         progress = IndexProgress(manifest.version, manifest.absorbed)
         self._reporter.say("starting Spark")
+        self._state.enter("starting Spark")
         spark = spark_session(self._settings)
         try:
-            self.heed_signals()  # PySpark has put its own handler in their place
+            self._stop.heed_signals()  # PySpark has put its own handler in their place
             with (
                 self._compactor() as compactor,
                 Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds),
@@ -118,7 +142,7 @@ class Job:
                 self._start_events(spark, progress, ends, start)
                 self._ready()
                 while not self._stop.wait(0.1):
-                    self._look_after(compactor, ends)
+                    self._look_after(compactor, progress, ends)
         except Stopping:
             pass
         finally:
@@ -131,7 +155,9 @@ class Job:
         """
         subscriptions, events = self._sources["subscriptions"], self._sources["events"]
         beginnings, end = ends.beginnings(subscriptions.topic), ends.of(subscriptions.topic)
-        check_index(self._index, manifest, subscriptions, self._index / "progress", beginnings, end)
+        if not manifest.version:
+            self._reporter.say(f"there is no index in {self._index}: it is built from {subscriptions.topic}")
+        check_index(self._index, manifest, subscriptions, beginnings, end)
         check_builder(self._index, manifest.segments, self._settings.job.engine)
         check_analyser(self._index, manifest)
         bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
@@ -148,7 +174,8 @@ class Job:
         checkpoint = self._index / "progress"
         decoding = self._decoding(self._settings.subscriptions.format, None)
         engine, analyser = self._settings.job.engine, self._settings.matching.analyser
-        task = AbsorbTask(str(self._index), topic, decoding, engine, analyser)
+        placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
+        task = AbsorbTask(str(self._index), topic, decoding, engine, analyser, placing)
         output = self._outputs["subscriptions"]
         batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
         limit = self._settings.job.max_subscriptions_per_batch
@@ -171,12 +198,13 @@ class Job:
             spool=SpoolPlan(str(self._index / "spool" / job.name), job.spool_bytes),
             engine=job.engine,
             analyser=self._settings.matching.analyser,
+            matches_at_once=job.max_matches_at_once,
         )
         output = self._outputs["events"]
         batches = EventBatches(
             task,
             checkpoint,
-            lambda: ends.of(topics.subscriptions),
+            lambda: self._subscriptions_end(ends),
             output,
             progress,
             self._metrics,
@@ -185,6 +213,20 @@ class Job:
         )
         self._metrics.begin_at(output.committed)
         self._start(spark, topics.events, ends, start, job.max_events_per_batch, checkpoint, batches)
+
+    def _subscriptions_end(self, ends: clients.TopicEnds) -> Offsets:
+        """Return the end of the topic, of which events must not be matched without a partition that was added.
+
+        Raises
+        ------
+        TocsinError
+            One was.
+        """
+        before = self._sources["subscriptions"]
+        now = ends.partitions_now(before.topic)
+        if now != before.partitions:
+            raise TocsinError(f"the job began with {before}, and now there are {now}; start the job again, it says why")
+        return ends.of(before.topic)
 
     def _start(
         self,
@@ -207,46 +249,64 @@ class Job:
     def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:
         settings = self._settings
         if format_ == "avro_registry":
-            RegistryClient(settings.registry)  # what it refuses is told here, not by the workers
+            RegistryClient(
+                resolved_table("registry", settings.registry)
+            )  # what it refuses is told here, not by the workers
         schema = read_schema(None if schema_file is None else Path(schema_file))
-        registry = tuple(sorted(settings.registry.items()))
+        # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.
+        registry = tuple(sorted(resolved_table("registry", settings.registry).items()))
         return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
 
     def _compactor(self) -> Compactor:
         settings = self._settings
-        return Compactor(self._index, self._log_file(), settings.job.engine, settings.matching.analyser)
+        engine, analyser = settings.job.engine, settings.matching.analyser
+        return Compactor(self._index, self._log_file(), engine, analyser, self._instruments.merged)
 
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""
         end = ends.of(self._settings.topics.subscriptions)
         while not progress.reaches(end, 1.0):
             self._check_queries()
-            if self._stop.is_set():
+            if self._stop.asked:
                 raise Stopping
-            self._reporter.say(f"loading subscriptions, {lag(end, progress.absorbed):,} records to go")
+            told = f"loading subscriptions, {lag(end, progress.absorbed):,} records to go"
+            self._reporter.say(told)
+            self._state.enter(told)
 
     def _ready(self) -> None:
         topics = self._settings.topics
+        self._state.enter("matching", ready=True)
         self._reporter.say(f"ready: {topics.events} is matched, notifications go to {topics.notifications}")
         if READY_FILE in os.environ:
             Path(os.environ[READY_FILE]).touch()
 
-    def _look_after(self, compactor: Compactor, ends: clients.TopicEnds) -> None:
+    def _look_after(self, compactor: Compactor, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Report when it is time to, and end the job when a query has ended."""
         self._check_queries()
+        self._state.look()
         if (code := compactor.keep_running()) is not None:
+            self._instruments.compaction_restarted()
+            if code == DAMAGED:
+                self._end_if_damaged()
             self._reporter.say(f"the compaction ended with code {code} and was started again; see {self._log_file()}")
         if self._reporter.due:
             self._check_topics(ends)
-            manifest = latest(self._index)
-            progress = self._queries[-1].lastProgress
-            self._reporter.report(
-                self._metrics.take(),
-                lag(ends.of(self._settings.topics.events), self._metrics.position()),
-                sum(entry.alive for entry in manifest.segments),
-                len(manifest.segments),
-                dict(progress["durationMs"]) if progress else {},
-            )
+            self._report(progress, ends)
+
+    def _report(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
+        topics, manifest = self._settings.topics, latest(self._index)
+        end, position = ends.of(topics.events), self._metrics.position()
+        self._instruments.index(manifest)
+        self._instruments.lag(topics.events, end, position)
+        self._instruments.lag(topics.subscriptions, ends.of(topics.subscriptions), progress.absorbed)
+        spark = self._queries[-1].lastProgress
+        self._reporter.report(
+            self._metrics.take(),
+            lag(end, position),
+            sum(entry.alive for entry in manifest.segments),
+            len(manifest.segments),
+            dict(spark["durationMs"]) if spark else {},
+        )
 
     def _check_topics(self, ends: clients.TopicEnds) -> None:
         """End the job when a topic was created again, or the subscriptions' has more partitions; notice new events'."""
@@ -258,19 +318,26 @@ class Job:
                     f"the job began with {before}, and now it is {now}; start the job again, it says what to do"
                 )
 
+    def _end_if_damaged(self) -> None:
+        """End the job with the sentence about a damaged file, which the next start cures."""
+        for error in damage(self._index, [latest(self._index).version]):
+            raise error
+
     def _check_queries(self) -> None:
         for gate, query in zip(self._gates, self._queries, strict=True):
-            if gate.error is not None and not isinstance(gate.error, Stopping):
+            if isinstance(gate.error, TocsinError):
                 raise gate.error
-            if not query.isActive and not self._stop.is_set():
-                reason = str(query.exception() or "it was stopped").splitlines()[0]
-                raise TocsinError(f"the query of {query.name} ended: {reason}; see {self._log_file()}")
+            if gate.error is not None and not isinstance(gate.error, Stopping):
+                raise ended(query.name, gate.error, self._log_file()) from gate.error
+            if not query.isActive and not self._stop.asked:
+                raise ended(query.name, query.exception() or "it was stopped", self._log_file())
 
     def _shut_down(self, spark: SparkSession, progress: IndexProgress) -> None:
         """Let the batches under way end, then stop the queries and Spark."""
+        self._state.enter("stopping")
         progress.stop()
         for gate in self._gates:
-            gate.close(STOP_SECONDS)
+            gate.close(self._stop.left_for_batches())
         for query in self._queries:
             query.stop()
         for output in self._outputs.values():

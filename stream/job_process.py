@@ -49,7 +49,8 @@ class JobProcess:
     def __init__(self, settings: Settings, folder: Path, working_folder: Path | None = None) -> None:
         self.log = folder / "job.log"
         self._settings_file = folder / "tocsin.toml"
-        self._settings_file.write_text(settings_toml(settings), encoding="utf-8")
+        self._settings_file.touch(mode=0o600)
+        self._settings_file.write_text(settings_toml(settings, secrets=True), encoding="utf-8")
         self._ready_file = folder / "ready"
         self._working_folder = working_folder
         self._scratch: list[Path] = []

@@ -15,6 +15,9 @@ import msgspec
 from schemas.errors import TocsinError
 
 LOCK_FILE = "driver.lock"
+ATTEMPTS = 4
+PAUSE_SECONDS = 0.05
+"""How often and after what time a lock is tried: `holder` takes it for a moment to see whether anybody has it."""
 
 
 class Holder(msgspec.Struct):
@@ -24,6 +27,7 @@ class Holder(msgspec.Struct):
     pid: int
     host: str
     since: str
+    endpoint: str | None = None
 
 
 class FolderLock:
@@ -58,7 +62,7 @@ class FolderLock:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(self._descriptor)
         except BlockingIOError:
             held = self._refusal(path)
             self._release()
@@ -69,15 +73,23 @@ class FolderLock:
                 f"the lock {path} can't be taken: {error.strerror}; name a folder on a disk that this process may "
                 f"write to and that supports locks ({self._setting})"
             ) from error
-        holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, msgspec.json.encode(holder), 0)
+        self._holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
+        self._write()
         return self
+
+    def tell(self, endpoint: str | None) -> None:
+        """Write down where the job that holds the folder answers, for `tocsin status`."""
+        self._holder.endpoint = endpoint
+        self._write()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._release()
+
+    def _write(self) -> None:
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, msgspec.json.encode(self._holder), 0)
 
     def _release(self) -> None:
         if self._descriptor >= 0:
@@ -85,12 +97,47 @@ class FolderLock:
             self._descriptor = -1
 
     def _refusal(self, path: Path) -> TocsinError:
-        try:
-            holder = msgspec.json.decode(path.read_bytes(), type=Holder)
-        except (OSError, msgspec.DecodeError):
+        holder = _read(path)
+        if holder is None:
             who = "another job"  # it has the lock, and is about to write who it is
         else:
             who = f"job {holder.job}, process {holder.pid} on {holder.host} since {holder.since}"
         return TocsinError(
             f"{self._folder} is in use by {who}; stop that one, or give this job a folder of its own ({self._setting})"
         )
+
+
+def holder(folder: Path) -> Holder | None:
+    """Return who holds a folder, as the holder wrote it down; None when nobody does."""
+    path = folder / LOCK_FILE
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(path) or Holder("", 0, "", "")
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _read(path: Path) -> Holder | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _take(descriptor: int) -> None:
+    """Lock a file for this process alone, or raise BlockingIOError when somebody keeps it."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt == ATTEMPTS:
+                raise
+            time.sleep(PAUSE_SECONDS)
+        else:
+            return

@@ -7,13 +7,17 @@ mapped, and kernels compiled, from batch to batch. Any worker can serve any part
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from time import perf_counter_ns
 from typing import Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from index.engine import TooManyMatches
 from index.engines import engine_named
 from index.event_block import EventBlock
 from index.observed.observer import Observer
@@ -24,14 +28,24 @@ from schemas.notification_codec import encode_event_notification, encode_event_r
 from schemas.records import DeadLetter, Event
 from schemas.texts import set_analyser
 from stream import rows, spool
+from stream.checkpoint import Offsets
 from stream.decoding import Decoding, event_decoder
 
 EVENTS_PER_BLOCK = 1024
-"""Events matched at a time: they fill the widest kernel block, and all of their matches fit in memory."""
+"""Events matched at a time, unless they have too many matches: they fill the widest kernel block."""
+
+ROWS_AT_ONCE = 20_000
+"""Notifications encoded at a time: their ids and labels are held as objects."""
+
+MARKS_AT_ONCE = 4
+"""Marks among so many matches as are held at once: where a transaction may end."""
 
 
 class MatchTask(msgspec.Struct, frozen=True):
-    """What a worker needs to know for one micro-batch; the same values give the same rows."""
+    """What a worker needs to know for one micro-batch; the same values give the same rows.
+
+    Events below the offsets ``committed`` were answered by an earlier run and are passed over.
+    """
 
     index: str
     version: int
@@ -43,6 +57,8 @@ class MatchTask(msgspec.Struct, frozen=True):
     spool: spool.SpoolPlan
     engine: str = "block"
     analyser: str = "words"
+    matches_at_once: int = 500_000
+    committed: Offsets = {}
 
 
 def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,17 +74,23 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
     Yields
     ------
     pyarrow.RecordBatch
-        Rows of `stream.rows`: notifications in offset order, dead letters, and one row of counts at the end; a row
-        that postpones the micro-batch or ends the job when the registry or the index does not allow an answer.
+        Rows of `stream.rows`: notifications in offset order, dead letters, and at the end one row of counts and
+        one of the times of publication; a row that postpones the micro-batch or ends the job when the registry or the
+        index does not allow an answer.
     """
     set_analyser(task.analyser)
     counts = rows.Counts()
+    millis: list[npt.NDArray[np.int64]] = []
 
     def answers() -> Iterator[pa.RecordBatch]:
         snapshot = index_reader(task.index, task.engine).at(task.version)
+        run = Run(task, snapshot, counts)
         for batch in batches:
-            for start in range(0, batch.num_rows, EVENTS_PER_BLOCK):
-                yield from _match_block(task, snapshot, batch.slice(start, EVENTS_PER_BLOCK), counts)
+            left = _not_committed(task, batch)
+            millis.append(left.column("millis").to_numpy())
+            for start in range(0, left.num_rows, EVENTS_PER_BLOCK):
+                yield from _match_slice(run, left.slice(start, EVENTS_PER_BLOCK))
+            yield from run.marks(left, always=True)
 
     try:
         yield from spool.bounded(task.spool, answers())
@@ -76,6 +98,9 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
         yield from rows.instead(error, batches)
     else:
         yield rows.struct_row(rows.COUNTS, counts)
+        if millis:
+            moments = rows.moments(np.concatenate(millis))
+            yield rows.record_batch(rows.PUBLISHED, [None], [msgspec.msgpack.encode(moments)])
 
 
 @cache
@@ -90,20 +115,53 @@ def observer(index: str) -> Observer:
     return Observer(index)
 
 
-def _match_block(
-    task: MatchTask, snapshot: Snapshot, batch: pa.RecordBatch, counts: rows.Counts
-) -> Iterator[pa.RecordBatch]:
+@dataclass
+class Run:
+    """A task under way."""
+
+    task: MatchTask
+    snapshot: Snapshot
+    counts: rows.Counts
+    marked: int = 0
+
+    def marks(self, batch: pa.RecordBatch, always: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yield that a batch was answered: always, or when there are many matches since the last mark."""
+        if batch.num_rows and (always or self.counts.matches - self.marked > self.task.matches_at_once / MARKS_AT_ONCE):
+            self.marked = self.counts.matches
+            places = zip(batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True)
+            yield rows.mark({partition: offset + 1 for partition, offset in places})
+
+
+def _not_committed(task: MatchTask, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the events that no earlier run has answered, in nearly every batch all."""
+    begins = [task.committed.get(partition, 0) for partition in batch.column("partition").to_pylist()]
+    left = batch.column("offset").to_numpy() >= np.array(begins, np.int64)
+    return batch if left.all() else batch.filter(pa.array(left))
+
+
+def _match_slice(run: Run, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Match some events; when their matches are too many to be held at once, one half after the other."""
+    try:
+        yield from _match_block(run, batch)
+    except TooManyMatches:
+        half = batch.num_rows // 2
+        yield from _match_slice(run, batch.slice(0, half))
+        yield from _match_slice(run, batch.slice(half))
+
+
+def _match_block(run: Run, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    task, snapshot, counts = run.task, run.snapshot, run.counts
     started = perf_counter_ns()
     records, events, letters = _decode(task, batch)
     block = EventBlock.from_events(events, task.top)
     decoded = perf_counter_ns()
-    found = snapshot.match(block)
+    found = snapshot.match(block, task.matches_at_once)
     if snapshot.segments:
         observer(task.index).see(block)
     matched = perf_counter_ns()
     if len(found.event):
         emit = _match_notifications if task.emit == "match" else _event_notifications
-        yield emit(task, snapshot, found, records, events)
+        yield from emit(task, snapshot, found, records, events)
     if letters:
         yield rows.dead_letter_rows(letters)
     counts.records += batch.num_rows
@@ -112,6 +170,7 @@ def _match_block(
     counts.decode_ns += decoded - started
     counts.match_ns += matched - decoded
     counts.encode_ns += perf_counter_ns() - matched
+    yield from run.marks(batch)
 
 
 Record = tuple[bytes | None, bytes, int, int, int]
@@ -138,25 +197,27 @@ def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[
 
 def _match_notifications(
     task: MatchTask, snapshot: Snapshot, found: Found, records: list[Record], events: list[Event]
-) -> pa.RecordBatch:
+) -> Iterator[pa.RecordBatch]:
     """One record a match, keyed by the subscription."""
-    ids = snapshot.ids(found)
-    labels = snapshot.labels(found)
-    values: list[bytes] = []
     current, ref, body = -1, msgspec.Raw(), None
-    for row, points, rank, id_, label in zip(
-        found.event.tolist(), found.score.tolist(), found.rank.tolist(), ids, labels, strict=True
-    ):
-        if row != current:
-            current = row
-            ref, body = _event_parts(task, records[row], events[row])
-        values.append(encode_notification(id_, points, rank, ref, label, body))
-    return rows.record_batch(rows.NOTIFICATION, ids, values)
+    for start in range(0, len(found.event), ROWS_AT_ONCE):
+        part = found.part(start, start + ROWS_AT_ONCE)
+        ids = snapshot.ids(part)
+        labels = snapshot.labels(part)
+        values: list[bytes] = []
+        for row, points, rank, id_, label in zip(
+            part.event.tolist(), part.score.tolist(), part.rank.tolist(), ids, labels, strict=True
+        ):
+            if row != current:
+                current = row
+                ref, body = _event_parts(task, records[row], events[row])
+            values.append(encode_notification(id_, points, rank, ref, label, body))
+        yield rows.record_batch(rows.NOTIFICATION, ids, values)
 
 
 def _event_notifications(
     task: MatchTask, snapshot: Snapshot, found: Found, records: list[Record], events: list[Event]
-) -> pa.RecordBatch:
+) -> Iterator[pa.RecordBatch]:
     """One record an event that has matches, keyed like the event."""
     ids = snapshot.ids(found)
     labels = snapshot.labels(found)
@@ -167,7 +228,7 @@ def _event_notifications(
     for row, of_event in matches.items():
         ref, body = _event_parts(task, records[row], events[row])
         values.append(encode_event_notification(ref, of_event, body))
-    return rows.record_batch(rows.NOTIFICATION, [records[row][0] for row in matches], values)
+    yield rows.record_batch(rows.NOTIFICATION, [records[row][0] for row in matches], values)
 
 
 def _event_parts(task: MatchTask, record: Record, event: Event) -> tuple[msgspec.Raw, msgspec.Raw | None]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 import msgspec
 
+from stream.catch_up import told
 from stream.checkpoint import Offsets
+from stream.instruments import EVENTS, SUBSCRIPTIONS, Instruments
+from stream.output import Committed
 from stream.rows import Counts
 from stream.wording import counted
 
@@ -30,9 +34,10 @@ class Snapshot(msgspec.Struct):
 
 
 class Metrics:
-    """Adds up what the queries report; safe to share between threads."""
+    """Adds up what the queries report, for the line and for Prometheus; safe to share between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, instruments: Instruments) -> None:
+        self._instruments = instruments
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._now = Snapshot()
@@ -45,16 +50,35 @@ class Metrics:
         with self._lock:
             self._position.update(position)
 
-    def absorbed(self, counts: Counts) -> None:
-        """Count a micro-batch of subscriptions."""
+    def absorbed(
+        self, counts: Counts, committed: Committed | None, *, absorb_ns: int, publish_ns: int, commit_ns: int
+    ) -> None:
+        """Count a micro-batch of subscriptions; one that was ``committed`` before has no transaction now."""
+        self._instruments.batch(SUBSCRIPTIONS, {"absorb": absorb_ns, "publish": publish_ns, "commit": commit_ns})
+        if committed is not None:
+            self._instruments.records(SUBSCRIPTIONS, counts)
+            self._instruments.transaction(SUBSCRIPTIONS, committed)
         with self._lock:
             self._now.subscriptions.add(counts)
             self._busy = time.monotonic()
 
     def matched(
-        self, counts: Counts, version: int, end: Offsets, *, wait_ns: int, spark_ns: int, commit_ns: int
+        self,
+        counts: Counts,
+        version: int,
+        end: Offsets,
+        published: Sequence[tuple[int, int]],
+        committed: Committed,
+        *,
+        wait_ns: int,
+        spark_ns: int,
+        commit_ns: int,
     ) -> None:
-        """Count a micro-batch of events that ended at the offsets ``end``."""
+        """Count a micro-batch of events that ended at the offsets ``end``, published as `rows.moments` says."""
+        self._instruments.batch(EVENTS, {"wait": wait_ns, "match": spark_ns, "commit": commit_ns})
+        self._instruments.records(EVENTS, counts)
+        self._instruments.transaction(EVENTS, committed)
+        self._instruments.latencies(published, time.time() * 1000)
         with self._lock:
             now = self._now
             now.batches += 1
@@ -87,7 +111,7 @@ class Metrics:
             return taken
 
 
-def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int) -> str:
+def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int, catch_up: float | None = None) -> str:
     """Return the snapshot as one line for a person.
 
     Parameters
@@ -98,11 +122,14 @@ def line(snapshot: Snapshot, lag: int, subscriptions: int, tail: int) -> str:
         Events that are on the topic and not yet committed.
     subscriptions, tail
         Live subscriptions in the index, and its number of segments.
+    catch_up
+        What `CatchUp.seconds` says of the lag.
     """
     seconds = max(snapshot.seconds, 1e-9)
     counts = snapshot.counts
     text = (
-        f"{counts.records / seconds:,.0f} events/s, {counts.matches / seconds:,.0f} matches/s, lag {lag:,}, "
+        f"{counts.records / seconds:,.0f} events/s, {counts.matches / seconds:,.0f} matches/s, "
+        f"lag {lag:,}{told(catch_up)}, "
         f"index v{snapshot.version} with {counted(subscriptions, 'subscription')} in {counted(tail, 'segment')}"
     )
     if snapshot.batches:

@@ -7,7 +7,8 @@ The part of the commit protocol that is here, for the micro-batch that ends at t
 2. The batch's rows are made; nothing is visible yet.
 3. If C covers E, an earlier run has committed this batch: skip it.
 4. ``begin_transaction``; notifications and dead letters are produced, in order.
-5. ``send_offsets_to_transaction`` with E for the query's consumer group.
+5. ``send_offsets_to_transaction`` with E for the query's consumer group. A batch with very many notifications repeats 4
+   to 6 for parts of whole events (`stream.parts`), each with the offsets it has come to; run again, it begins there.
 6. ``commit_transaction``: records and offsets become visible together, or not at all.
 7. Only now Spark records the batch as done.
 
@@ -19,8 +20,9 @@ notification once. The package's README has the whole protocol, every failure, a
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -28,14 +30,21 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
-from stream import clients, failpoints, rows, spool
+from stream import clients, failpoints, rows
 from stream.checkpoint import Offsets
+from stream.parts import Parts, Row
+from stream.refusals import denial
 from stream.settings import Settings
 
 ATTEMPTS = 4
 """How often a transaction that Kafka asked to abort is tried before the job gives up."""
 
 REQUEST_SECONDS = 60.0
+
+ROWS_A_POLL = 10_000
+
+PART_OF_TIMEOUT = 0.25
+"""After which part of its timeout a transaction is committed at the next mark, with room for slow brokers."""
 
 FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 """What a producer meets whose transactional id has gone to another one, or whose transaction Kafka has aborted."""
@@ -45,6 +54,13 @@ RECORD_BYTES = 1_000_000
 
 
 Headers = list[tuple[str, str | bytes | None]]
+
+
+class Committed(NamedTuple):
+    """What a committed transaction was: its seconds, and its dead letters by topic and reason."""
+
+    seconds: float
+    dead_letters: Counter[tuple[str, str]]
 
 
 class TransactionalOutput:
@@ -67,32 +83,50 @@ class TransactionalOutput:
         self._query = query
         self._source = source
         self._timeout = settings.job.transaction_timeout_ms / 1000
+        self._most = settings.job.max_matches_at_once
         self._notifications = settings.topics.notifications
         self._dead_letters = settings.topics.dead_letters
         self._producer = Producer(clients.transactional_producer(settings, name))
         self._group = Consumer(clients.group_reader(settings, name))
-        self._call(lambda: self._producer.init_transactions(REQUEST_SECONDS))
-        self.committed = self._read_committed(partitions)
+        self._letters: Counter[tuple[str, str]] = Counter()
+        self._settings = settings
+        try:
+            self._call(lambda: self._producer.init_transactions(REQUEST_SECONDS))
+            self.committed = self._read_committed(partitions)
+        except KafkaException as exception:
+            raise self._fatal(exception.args[0], 0.0) from exception
 
     def covers(self, end: Offsets) -> bool:
         """Return whether a batch that ends at ``end`` has been committed already (step 3)."""
         return all(self.committed.get(partition, 0) >= offset for partition, offset in end.items())
 
-    def commit(self, batches: Sequence[pa.RecordBatch], end: Offsets) -> None:
-        """Write the rows and the offsets ``end`` in one transaction (steps 4 to 6), trying again when Kafka aborts it.
+    def commit(self, batches: Sequence[pa.RecordBatch], end: Offsets) -> Committed:
+        """Write the rows and the offsets ``end`` (steps 4 to 6), in one transaction unless there are very many rows.
 
         Raises
         ------
         TocsinError
             Another job with this name has taken over, or Kafka refused the transaction for good.
         """
+        began, letters = time.monotonic(), Counter[tuple[str, str]]()
+        parts = Parts(batches, end, self._most, self._timeout * PART_OF_TIMEOUT)
+        while not parts.done:
+            self._commit_part(parts)
+            self.committed.update(parts.offsets)
+            letters += self._letters
+            parts.accept()
+        return Committed(time.monotonic() - began, letters)
+
+    def _commit_part(self, parts: Parts) -> None:
+        """Write a part in a transaction of its own, again when Kafka aborts it."""
         for attempt in range(1, ATTEMPTS + 1):
             began = time.monotonic()
+            self._letters = Counter()
             try:
                 self._producer.begin_transaction()
-                self._produce(batches)
+                self._produce(parts.rows())
                 self._reach("produced")
-                self._call(self._send_offsets, end)
+                self._call(self._send_offsets, parts.offsets)
                 self._reach("offsets-sent")
                 self._call(lambda: self._producer.commit_transaction(REQUEST_SECONDS))
                 self._reach("committed")
@@ -102,7 +136,6 @@ class TransactionalOutput:
                     raise self._fatal(error, time.monotonic() - began) from exception
                 self._abort(began)
             else:
-                self.committed.update(end)
                 return
 
     def _abort(self, began: float) -> None:
@@ -119,15 +152,14 @@ class TransactionalOutput:
     def _reach(self, place: str) -> None:
         failpoints.reach(f"{self._query}.{place}")
 
-    def _produce(self, batches: Iterable[pa.RecordBatch]) -> None:
-        for batch in spool.expand(iter(batches)):
-            kinds, keys, values = (batch.column(i).to_pylist() for i in range(3))
-            for kind, key, value in zip(kinds, keys, values, strict=True):
-                if kind == rows.NOTIFICATION:
-                    self._produce_notification(key, value)
-                elif kind == rows.DEAD_LETTER:
-                    self._produce_dead_letter(msgspec.msgpack.decode(value, type=DeadLetter))
-            self._producer.poll(0)
+    def _produce(self, part: Iterable[Row]) -> None:
+        for number, (kind, key, value) in enumerate(part):
+            if kind == rows.NOTIFICATION:
+                self._produce_notification(key, value)
+            elif kind == rows.DEAD_LETTER:
+                self._produce_dead_letter(msgspec.msgpack.decode(value, type=DeadLetter))
+            if number % ROWS_A_POLL == 0:
+                self._producer.poll(0)
 
     def _produce_notification(self, key: bytes | None, value: bytes) -> None:
         if len(value) + len(key or b"") > RECORD_BYTES:
@@ -150,6 +182,7 @@ class TransactionalOutput:
             key = None if key is None else key[: room // 4]
             value = None if value is None else value[: room - len(key or b"") - 64]
         self._send(self._dead_letters, key, value, headers)
+        self._letters[letter.topic, letter.reason] += 1
 
     def _send(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         while True:
@@ -181,9 +214,18 @@ class TransactionalOutput:
                 return
         function(*args)
 
+    def _denied(self, error: KafkaError) -> TocsinError | None:
+        """Return the sentence for a right that is missing; None for any other error."""
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return denial(self._settings, error, "Write", f"{self._notifications} or {self._dead_letters}")
+        right = "Read" if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else "Write"
+        return denial(self._settings, error, right, self.name)
+
     def _fatal(self, error: KafkaError, seconds: float) -> TocsinError:
         """Return the sentence for a transaction that failed for good after so many seconds."""
         if error.code() not in FENCED:
+            if (missing := self._denied(error)) is not None:
+                return missing
             return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()})")
         if seconds > self._timeout:
             return TocsinError(

@@ -18,9 +18,7 @@ REMOVE = "remove the checkpoint folder (job.checkpoint_dir)"
 Say = Callable[[str], None]
 
 
-def check_index(
-    index: Path, manifest: Manifest, source: Source, progress: Path, beginnings: Offsets, ends: Offsets
-) -> None:
+def check_index(index: Path, manifest: Manifest, source: Source, beginnings: Offsets, ends: Offsets) -> None:
     """Check an index against the subscriptions topic.
 
     Parameters
@@ -31,8 +29,6 @@ def check_index(
         Its latest version.
     source
         The subscriptions topic.
-    progress
-        The subscription query's checkpoint.
     beginnings, ends
         Of the topic's partitions.
 
@@ -56,7 +52,6 @@ def check_index(
                 f"offsets {absorbed:,} to {first - 1:,} in partition {partition} of {source.topic} were removed before "
                 f"the index {index} absorbed them; publish their subscriptions again, and {rebuild}"
             )
-    _check_progress(index, manifest, source.topic, progress)
 
 
 def check_source(index: Path, filled_from: str, source: Source) -> None:
@@ -80,20 +75,6 @@ def check_source(index: Path, filled_from: str, source: Source) -> None:
         f"or is on another cluster; remove the index directory to build it from this one, or name another "
         f"(job.index_dir)"
     )
-
-
-def _check_progress(index: Path, manifest: Manifest, topic: str, progress: Path) -> None:
-    """Refuse a checkpoint of subscriptions that is ahead of the index: what lies between would never be read."""
-    _, done = last_batches(progress)
-    if done < 0:
-        return
-    for partition, offset in batch_end_offsets(progress, done, topic).items():
-        if offset > manifest.absorbed.get(partition, 0):
-            raise TocsinError(
-                f"the checkpoint {progress} has read partition {partition} of {topic} up to offset {offset:,}, but the "
-                f"index {index} has absorbed {manifest.absorbed.get(partition, 0):,}: it belongs to another index; "
-                f"remove the index directory to build it from the topic"
-            )
 
 
 def check_events(

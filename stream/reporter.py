@@ -1,22 +1,27 @@
-"""What the running job tells a person (lines on stderr) and programs (a file of JSON lines)."""
+"""What the running job tells: lines on stderr, as text or JSON, and a file of JSON lines with the metrics."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
 
 from stream import metrics
+from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
+from stream.log_format import LogFormat, json_line
+from stream.secrets import hide
 
 
 class MetricsRecord(msgspec.Struct):
-    """One line of the metrics file."""
+    """One line of the metrics file; a lag that grows is never caught up, which JSON writes as null."""
 
     time: float
     lag: int
+    catch_up_seconds: float | None
     subscriptions: int
     segments: int
     metrics: metrics.Snapshot
@@ -26,15 +31,23 @@ class MetricsRecord(msgspec.Struct):
 class Reporter:
     """Says what the job does; the metrics come at most every ``interval`` seconds."""
 
-    def __init__(self, interval: float, file: str | None) -> None:
+    def __init__(self, interval: float, file: str | None, log_format: LogFormat = "text") -> None:
+        self._json = log_format == "json"
         self._console = Console(stderr=True, highlight=False)
         self._interval = interval
         self._file = None if file is None else Path(file)
         self._due = time.monotonic() + interval
+        self._catch_up = CatchUp()
 
     def say(self, sentence: str) -> None:
         """Write one line."""
-        self._console.print(f"{time.strftime('%H:%M:%S')} {sentence}", soft_wrap=True, markup=False)
+        self._write(sentence, {})
+
+    def _write(self, sentence: str, more: dict[str, Any]) -> None:
+        line = f"{time.strftime('%H:%M:%S')} {hide(sentence)}"
+        if self._json:
+            line = json_line("info", "tocsin.job", sentence, **more)
+        self._console.print(line, soft_wrap=True, markup=False)
 
     @property
     def due(self) -> bool:
@@ -46,9 +59,10 @@ class Reporter:
     ) -> None:
         """Write the metrics: to the terminal, and to the file where one is named."""
         self._due = time.monotonic() + self._interval
-        self.say(metrics.line(snapshot, lag, subscriptions, segments))
+        left = self._catch_up.seconds(lag, time.monotonic())
+        record = MetricsRecord(time.time(), lag, left, subscriptions, segments, snapshot, spark_ms)
+        self._write(metrics.line(snapshot, lag, subscriptions, segments, left), {"metrics": record})
         if self._file is not None:
-            record = MetricsRecord(time.time(), lag, subscriptions, segments, snapshot, spark_ms)
             with self._file.open("ab") as lines:
                 lines.write(msgspec.json.encode(record) + b"\n")
 

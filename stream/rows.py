@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.avro_schemas import RegistryUnavailable
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
+from stream.checkpoint import Offsets
 
 NOTIFICATION = 0
 """key and value of a notification record."""
@@ -26,6 +29,16 @@ POSTPONED = 5
 """value: why a task can't answer now; the micro-batch is to be run again later, and its other rows are void."""
 FAILED = 6
 """value: why a task can't answer at all, a sentence with the cure; the job ends with it."""
+
+PUBLISHED = 7
+"""value: when a task's events were published, the pairs of `moments` in MessagePack."""
+
+MARK = 8
+"""value: a partition's next offset, by partition, in MessagePack: the task's rows of events below it stand before this
+row, and no others."""
+
+MOMENTS = 256
+"""The most pairs of one task: more timestamps are taken together, with their neighbours."""
 
 SCHEMA = pa.schema([("kind", pa.int8()), ("key", pa.binary()), ("value", pa.binary())])
 SPARK_SCHEMA = "kind byte, key binary, value binary"
@@ -65,6 +78,11 @@ def dead_letter_rows(letters: Sequence[DeadLetter]) -> pa.RecordBatch:
     return record_batch(DEAD_LETTER, [None] * len(letters), [encode(letter) for letter in letters])
 
 
+def mark(offsets: Offsets) -> pa.RecordBatch:
+    """Return the row that says that a task has come so far."""
+    return record_batch(MARK, [None], [msgspec.msgpack.encode(offsets)])
+
+
 def struct_row(kind: int, struct: msgspec.Struct) -> pa.RecordBatch:
     """Return one row whose value is the struct in MessagePack."""
     return record_batch(kind, [None], [msgspec.msgpack.encode(struct)])
@@ -79,6 +97,24 @@ def instead(error: TocsinError, unread: Iterable[pa.RecordBatch]) -> Iterator[pa
         pass
     kind = POSTPONED if isinstance(error, RegistryUnavailable) else FAILED
     yield record_batch(kind, [None], [str(error).encode()])
+
+
+def moments(milliseconds: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return (timestamp, how many records have it), at most `MOMENTS` of them.
+
+    Timestamps beyond that many lie seconds apart, in a job that lags by more, and neighbours stand for one another.
+    """
+    found, counts = np.unique(milliseconds, return_counts=True)
+    if len(found) > MOMENTS:
+        starts = np.linspace(0, len(found), MOMENTS, endpoint=False).astype(np.int64)
+        found, counts = found[starts], np.add.reduceat(counts, starts)
+    return list(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def all_moments(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, int]]:
+    """Return the pairs of all rows that say when events were published."""
+    pairs = list[tuple[int, int]]
+    return [pair for value in values_of(batches, PUBLISHED) for pair in msgspec.msgpack.decode(value, type=pairs)]
 
 
 def total_counts(batches: Sequence[pa.RecordBatch]) -> Counts:

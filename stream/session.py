@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.errors import TocsinError
+from stream import daemon
 from stream.jars import Report, connector_jars
 from stream.java import java_home
+from stream.log_format import LogFormat, formatter
+from stream.secrets import SPARK_REDACTION, hide, resolved_table
 from stream.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,13 +53,14 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
         return active
     jars = connector_jars(report)
     log = log_to_file(settings)
-    conf = _conf({**spark_settings(settings, jars), **settings.spark})
+    conf = _conf(spark_settings(settings, jars) | resolved_table("spark", settings.spark))
     try:
         gateway = _launch(conf, log) if SparkContext._gateway is None else SparkContext._gateway
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:  # py4j, PySpark and the operating system each raise their own
         first = str(error).strip().splitlines()[0]
-        raise TocsinError(f"Spark did not start ({first}); its log {log} ends with:\n{_end_of(log)}") from error
+        said = hide(f"Spark did not start ({first}); its log {log} ends with:\n{_end_of(log)}")
+        raise TocsinError(said) from error
 
 
 def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
@@ -70,17 +74,22 @@ def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
         "spark.jars": ",".join(str(jar) for jar in jars),
         # In local mode the driver is the executor too; the index lives in the page cache, not in this heap.
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": " ".join(_java_options(Path(job.log_file).absolute())),
+        "spark.driver.extraJavaOptions": " ".join(_java_options(Path(job.log_file).absolute(), job.log_format)),
         # Driver and Python workers talk over a socket file: over TCP, delayed acknowledgements cost 46 ms a batch.
         "spark.python.unix.domain.socket.enabled": "true",
         # Workers fork from a process that has imported the matcher and compiled its kernels.
         "spark.python.daemon.module": "stream.daemon",
+        f"spark.executorEnv.{daemon.ENGINE}": job.engine,
         # Checkpoint files by write and rename, without a child process and a checksum file each: 53 ms a batch.
         # On file: URLs only; shared file systems keep their own implementations.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
+        # The checkpoint is for this user, like the rest of the job's files; Hadoop sets modes of its own.
+        "spark.hadoop.fs.permissions.umask-mode": "077",
         # The most rows of a record batch that a worker gets: enough to fill the kernels' blocks.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+        # Or fewer, when they are large: otherwise ten thousand events of a megabyte would be held at once.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(job.max_bytes_at_once),
         # Nothing is shuffled that is larger than a micro-batch; the default is 200 tasks.
         "spark.sql.shuffle.partitions": str(settings.topics.partitions),
         # A plan of one stage gains nothing from being planned again while it runs.
@@ -88,6 +97,9 @@ def spark_settings(settings: Settings, jars: list[Path]) -> dict[str, str]:
         # Each task of a busy core would wait up to 3 s for the core that read the partition before.
         "spark.locality.wait": "0s",
         "spark.ui.enabled": str(job.spark_ui).lower(),
+        # Spark's page and plans show settings and the Kafka source's options; these names' values are masked.
+        "spark.redaction.regex": SPARK_REDACTION,
+        "spark.sql.redaction.options.regex": f"{SPARK_REDACTION}|(?i)url",
         # Progress bars in the terminal are for people at a prompt.
         "spark.ui.showConsoleProgress": "false",
         **(_local_settings() if local else {}),
@@ -113,7 +125,9 @@ def _local_settings() -> dict[str, str]:
     }
 
 
-def _java_options(log: Path) -> tuple[str, ...]:
+def _java_options(log: Path, log_format: LogFormat) -> tuple[str, ...]:
+    here = Path(__file__).parent
+    name = "log4j2-json.properties" if log_format == "json" else "log4j2.properties"
     return (
         # Stopping a query during a Python batch function overflows the default stack, three times out of four.
         "-Xss16m",
@@ -121,7 +135,8 @@ def _java_options(log: Path) -> tuple[str, ...]:
         # they save (on 2 cores: 11 s of CPU to the first batches, not 18; 58 ms a batch after 80 s, not 88).
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
-        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        f"-Dlog4j2.configurationFile={here / name}",
+        f"-Dtocsin.log.template={here / 'log-line.json'}",
         f"-Dtocsin.log.file={log}",
     )
 
@@ -133,7 +148,7 @@ def log_to_file(settings: Settings) -> Path:
     logger = logging.getLogger("tocsin")
     if not any(isinstance(handler, logging.FileHandler) for handler in logger.handlers):
         handler = logging.FileHandler(log)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-5s %(name)s: %(message)s"))
+        handler.setFormatter(formatter(settings.job.log_format))
         logger.addHandler(handler)
         logger.propagate = False
     return log

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from schemas.errors import TocsinError
+from stream.secrets import is_secret, resolved
 from stream.settings_reference import type_in_words
 from stream.settings_sources import Given, from_environment, from_overrides, from_table, nearest
 from stream.settings_tables import Leaf, Settings, describe_settings
@@ -70,6 +71,8 @@ def _take(given: Given, leaves: Mapping[str, Leaf], chosen: dict[str, Any]) -> N
     """Add one given value to the chosen ones, or say why it can't be."""
     leaf = leaves.get(given.name)
     if leaf is not None and not leaf.open:
+        if isinstance(given.value, str):
+            given = msgspec.structs.replace(given, value=resolved(given.name, given.value))
         chosen[leaf.name] = _convert(given, leaf.type, leaf)
         return
     for table in (leaf for leaf in leaves.values() if leaf.open):
@@ -93,9 +96,9 @@ def _convert(given: Given, type_: Any, leaf: Leaf) -> Any:
 
 
 def _open_table(given: Given, table: Leaf) -> dict[str, str]:
-    wanted = TocsinError(
-        f"{table.name} can't be {given.value!r} ({given.source}): it is a table of names and values; "
-        f'written as text it is JSON, like {{"name": "value"}}'
+    wanted = TocsinError(  # without the value, which may hold secrets
+        f"{table.name} can't be what {given.source} says: it is a table of names and values; written as text it is "
+        f'JSON, like {{"name": "value"}}'
     )
     if not given.spelled:
         raise wanted
@@ -112,7 +115,8 @@ def _as_text(given: Given, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str | int | float):
         return str(value)
-    raise TocsinError(f"{given.name} can't be {value!r} ({given.source}): text, a number or a truth value is wanted")
+    said = "that" if is_secret(given.name) else f"{value!r:.200}"
+    raise TocsinError(f"{given.name} can't be {said} ({given.source}): text, a number or a truth value is wanted")
 
 
 def _build(chosen: Mapping[str, Any]) -> Settings:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Meta
 
+from stream.secrets import MASK, shown
 from stream.settings_tables import Leaf, Settings, describe_settings
 
 FILE_HEAD = """\
@@ -41,13 +42,16 @@ def _bounds(meta: Meta) -> str:
     return said if meta.pattern is None else f"{said} of letters, digits, dots, dashes and underscores"
 
 
-def settings_toml(settings: Settings | None = None) -> str:
+def settings_toml(settings: Settings | None = None, secrets: bool = False) -> str:
     """Return a settings file: each setting with its meaning above it, commented out where it has no value.
 
     Parameters
     ----------
     settings
         The values; None takes the defaults.
+    secrets
+        Whether secrets that were written out are shown. Otherwise they are commented out and masked; references to
+        secrets are shown as they are.
     """
     chosen = Settings() if settings is None else settings
     lines = [FILE_HEAD]
@@ -63,7 +67,7 @@ def settings_toml(settings: Settings | None = None) -> str:
         if value is None:
             lines.append(f'# {name} = ""')
         elif leaf.open:
-            lines += [f"{_toml(key)} = {_toml(entry)}" for key, entry in value.items()]
+            lines += [_entry(leaf.name, key, entry, secrets) for key, entry in value.items()]
         else:
             lines.append(f"{name} = {_toml(value)}")
     return "\n".join(lines) + "\n"
@@ -90,6 +94,11 @@ def _value(settings: Settings, leaf: Leaf) -> Any:
 def _toml(value: Any) -> str:
     """Spell a value in TOML, whose strings, numbers and truth values are written as in JSON."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def _entry(table: str, key: str, value: str, secrets: bool) -> str:
+    seen = value if secrets else shown(f"{table}.{key}", value)
+    return f"# {_toml(key)} = {_toml(MASK)}" if seen is None else f"{_toml(key)} = {_toml(seen)}"
 
 
 def _place(leaf: Leaf) -> tuple[int, bool]:

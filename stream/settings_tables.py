@@ -19,13 +19,16 @@ Engine = Literal[
     "dnf-expansion",
     "interval",
     "kindex-cnf",
+    "kindex-cnf-enumerated",
     "kindex-dnf",
+    "kindex-dnf-enumerated",
     "propagation",
     "pscan",
     "scan",
     "tree-scan",
 ]
 """The names in `index.engines`, which is not imported here: commands that need no engine start faster without."""
+Partitioner = Literal["any", "consistent", "murmur2"]
 Text = Annotated[str, Meta(min_length=1)]
 TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
 Count = Annotated[int, Meta(ge=1)]
@@ -42,7 +45,15 @@ class Kafka(msgspec.Struct, frozen=True, kw_only=True):
         dict[str, str],
         Meta(
             description="Further properties of every Kafka client, by librdkafka's names, for example "
-            "security.protocol, sasl.username or ssl.ca.location; for Spark's Java client they are translated."
+            "security.protocol, sasl.username or ssl.ca.location; for Spark's Java client they are translated. A value "
+            "may be ${env:NAME}, ${file:/path}, ${file:/path:key} or ${directory:/path:name}."
+        ),
+    ] = {}
+    java: Annotated[
+        dict[str, str],
+        Meta(
+            description="Further properties of Spark's Kafka source, by the Java client's names, over those translated "
+            "from kafka.client: for what has no translation, such as ssl.cipher.suites."
         ),
     ] = {}
 
@@ -84,6 +95,28 @@ class Subscriptions(msgspec.Struct, frozen=True, kw_only=True):
     """How subscriptions are written."""
 
     format: Annotated[Format, Meta(description="As events.format, always by the subscription schema.")] = "json"
+    partitioner: Annotated[
+        Partitioner,
+        Meta(
+            description="How the producers of subscriptions choose a partition by the key. consistent: as clients built "
+            "on librdkafka do unless told otherwise; murmur2: as Java clients do. A record that lies elsewhere becomes "
+            "a dead letter, and Tocsin's own producers do likewise. any: it is not looked at; whoever writes sees to "
+            "it that all records of an id go to one partition."
+        ),
+    ] = "any"
+
+
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What the job tells programs while it runs."""
+
+    listen: Annotated[
+        str,
+        Meta(
+            description="Host and port at which the job serves /metrics (Prometheus), /healthz and /readyz. Port 0 "
+            "takes a free one, which the job's first line and tocsin status name; give a fixed one, such as "
+            "0.0.0.0:9404, to be scraped. Empty: none."
+        ),
+    ] = "127.0.0.1:0"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +154,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         "local[*]"
     )
     max_events_per_batch: Annotated[Count, Meta(description="The most events of one micro-batch.")] = 20_000
+    max_bytes_at_once: Annotated[
+        Count, Meta(description="About how many bytes of records Spark and a worker hold at a time.")
+    ] = 16_000_000
+    max_matches_at_once: Annotated[
+        Count,
+        Meta(
+            description="About how many matches a worker holds at a time, and from how many notifications on a "
+            "micro-batch is committed in several transactions, each of whole events. One event may have more."
+        ),
+    ] = 500_000
     max_subscriptions_per_batch: Annotated[
         Count, Meta(description="The most subscription records of one micro-batch.")
     ] = 200_000
@@ -138,6 +181,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     log_file: Annotated[Text, Meta(description="File of Spark's log, kept out of the terminal; replaced at 20 MB.")] = (
         "tocsin-data/spark.log"
     )
+    log_format: Annotated[
+        Literal["text", "json"],
+        Meta(description="text: lines for people; json: one JSON object a line, on stderr and in log_file alike."),
+    ] = "text"
     transaction_timeout_ms: Annotated[
         Annotated[int, Meta(ge=1000)],
         Meta(
@@ -196,6 +243,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = {}
     job: Job = Job()
+    metrics: Metrics = Metrics()
     matching: Matching = Matching()
     limits: Limits = Limits()
     spark: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,6 +48,7 @@ class SubscriptionBatches:
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Absorb one micro-batch; safe to run again."""
+        started = perf_counter_ns()
         end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
         absorb = partial(absorber.absorb_batches, self._task)
         answers = pass_through_workers(frame, absorb, self._progress, self._say)
@@ -56,10 +58,17 @@ class SubscriptionBatches:
         ]
         absorbed.sort(key=lambda part: part.partition)
         segments = [part.segment for part in absorbed if part.segment is not None]
+        workers_done = perf_counter_ns()
         removed = [id_ for part in absorbed for id_ in part.removed]
         version = self._writer.publish(segments, removed, end)
         failpoints.reach("subscriptions.published")
         self._progress.published(version, end)
-        if not self._output.covers(end):
-            self._output.commit(answers, end)
-        self._metrics.absorbed(rows.total_counts(answers))
+        published = perf_counter_ns()
+        committed = None if self._output.covers(end) else self._output.commit(answers, end)
+        self._metrics.absorbed(
+            rows.total_counts(answers),
+            committed,
+            absorb_ns=workers_done - started,
+            publish_ns=published - workers_done,
+            commit_ns=perf_counter_ns() - published,
+        )

@@ -8,7 +8,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
-from stream.clients import REQUEST_SECONDS, admin, unreachable, while_passing
+from stream.clients import REQUEST_SECONDS, admin, reach, trouble, while_passing
+from stream.refusals import denial
 from stream.settings import Settings
 
 FIRST_CONTACT_SECONDS = 10.0
@@ -28,17 +29,17 @@ def ensure_topics(settings: Settings) -> None:
     TocsinError
         The brokers don't answer or refuse, or the subscriptions topic is not compacted.
     """
+    present = reach(settings, FIRST_CONTACT_SECONDS)
     client = admin(settings)
     try:
-        _create(client, settings)
+        _create(client, settings, present)
         _check_compaction(client, settings)
     except KafkaException as error:
-        raise unreachable(settings, error) from error
+        raise trouble(settings, error, "DescribeConfigs", settings.topics.subscriptions) from error
 
 
-def _create(client: AdminClient, settings: Settings) -> None:
+def _create(client: AdminClient, settings: Settings, present: set[str]) -> None:
     topics = settings.topics
-    present = client.list_topics(timeout=FIRST_CONTACT_SECONDS).topics
     wanted = {
         topics.events: {},
         topics.subscriptions: COMPACTED,
@@ -56,6 +57,13 @@ def _create(client: AdminClient, settings: Settings) -> None:
         try:
             answer.result()
         except KafkaException as error:
+            # To whom Describe is denied, a topic that is there seems to be missing.
+            denied = denial(settings, error.args[0], "Create", name)
+            if denied is not None:
+                raise TocsinError(
+                    f"the topic {name} is missing, or not shown to this client: {denied}; if the topic is there, give "
+                    f"the right Describe"
+                ) from error
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise TocsinError(
                     f"Kafka would not create the topic {name} with {topics.partitions} partitions and "

@@ -1,10 +1,12 @@
 """Warming up: a tiny index is built and matched, so that every module is loaded and every kernel compiled.
 
-``python -m stream.warm_up`` after an installation fills Numba's cache on disk: compiling takes seconds, once.
+``python -m stream.warm_up`` after an installation fills Numba's cache on disk: compiling takes seconds, once. An engine
+other than the default one is named behind it.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from itertools import product
@@ -36,23 +38,29 @@ BLOCKS = (1, 400)
 """How often the events are repeated in a block: kernels for few events and for many are compiled apart."""
 
 
-def warm_up() -> None:
-    """Take subscriptions and events through the code that Spark's workers run, on the kinds of arrays they meet."""
+def warm_up(engine: str = "block") -> None:
+    """Take subscriptions and events through the code that Spark's workers run, on the kinds of arrays they meet.
+
+    Parameters
+    ----------
+    engine
+        The engine that builds and matches, as in ``job.engine``.
+    """
     with tempfile.TemporaryDirectory(prefix="tocsin-warm-up-") as folder:
         index = str(Path(folder) / "index")
         writer = IndexWriter(index)
         for part in range(2):  # two segments, so that merging their matches is warm too
             ids = [f"{part}-{i}".encode() for i in range(len(FILTERS))]
             values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
-            version = writer.publish([absorb(index, ids, values)], [], {0: part + 1})
+            version = writer.publish([absorb(index, ids, values, engine)], [], {0: part + 1})
         for emit, top, repeats in product(("match", "event"), (0, 2), BLOCKS):
-            match(index, version, EVENTS * repeats, top, emit)
+            match(index, version, EVENTS * repeats, top, emit, engine)
         matcher.index_reader.cache_clear()
 
 
-def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes]) -> SegmentInfo:
+def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:
     """Write a segment of these subscriptions, as a worker does."""
-    task = absorber.AbsorbTask(index, "subscriptions", Decoding())
+    task = absorber.AbsorbTask(index, "subscriptions", Decoding(), engine)
     answers = list(absorber.absorb_batches(task, iter([_records(ids, values)])))
     [made] = rows.values_of(answers, rows.SEGMENT)
     segment = msgspec.msgpack.decode(made, type=absorber.AbsorbedPartition).segment
@@ -61,7 +69,9 @@ def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes]) -> Segment
     return segment
 
 
-def match(index: str, version: int, events: Sequence[bytes], top: int, emit: str = "match") -> list[pa.RecordBatch]:
+def match(
+    index: str, version: int, events: Sequence[bytes], top: int, emit: str = "match", engine: str = "block"
+) -> list[pa.RecordBatch]:
     """Match these events, as a worker does."""
     task = msgspec.convert(
         {
@@ -73,6 +83,7 @@ def match(index: str, version: int, events: Sequence[bytes], top: int, emit: str
             "emit": emit,
             "include_event": True,
             "spool": SpoolPlan(index, 1 << 20),
+            "engine": engine,
         },
         matcher.MatchTask,
         from_attributes=True,
@@ -95,4 +106,4 @@ def _records(keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.Record
 
 
 if __name__ == "__main__":
-    warm_up()
+    warm_up(*sys.argv[1:])

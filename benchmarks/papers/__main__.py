@@ -1,5 +1,6 @@
 """Draws figures: ``python -m benchmarks.papers whang2009.14 fontoura2010.7``; without arguments, all of both papers.
 
+The latter ends with the comparison of all engines, `benchmarks.papers.compare`; with FULL=1 it goes on where it ended.
 ``FULL=1`` runs the papers' own sizes. Question: do the shapes of the published figures hold for these engines? Seed 1.
 """
 
@@ -8,9 +9,10 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks.papers import fontoura2010, whang2009
+from benchmarks.papers import compare, fontoura2010, whang2009
 from benchmarks.papers.figure import finish
 from benchmarks.papers.report import write_report
+from benchmarks.papers.sweep import FULL, sized
 
 PAPERS = {"whang2009": whang2009.FIGURES, "fontoura2010": fontoura2010.FIGURES}
 
@@ -27,6 +29,8 @@ def main(wanted: list[str]) -> None:
         finish(known[name]())
         write_report()
         print(f"  took {time.perf_counter() - begin:.0f} s", flush=True)
+    if not wanted:
+        compare.main(["--size", str(sized(10_000, 1_000_000)), *(["--resume"] if FULL else [])])
 
 
 if __name__ == "__main__":

@@ -2,41 +2,56 @@
 
 Advertising DNFs, CNFs of the same predicates, and an exchange's trees of depth 3, all scored: milliseconds an event for
 all matches and for the best 1, 10 and 100, bytes a subscription, and build time. Each engine runs in a process of its
-own, over as many of the first 512 events as ten seconds allow; all engines must agree on the matches of the first ones.
+own with bounds on time and memory, over as many of the first 512 events as a few seconds allow; all must give the same
+answers to the first ones.
 
-    python -m benchmarks.papers.compare --size 1000000 [--only ads,cnf] [--engines block,scan]
+    python -m benchmarks.papers.compare --size 1000000 [--only ads,cnf] [--engines block,scan] [--resume]
 
-Seed 1. Results go to ``results/compare.json`` and ``results/compare.md``; rows of other runs stay in the former.
+Seed 1. Results go to ``results/compare.json`` and ``results/compare.md`` after each engine; rows of other runs stay in
+the former, and ``--resume`` measures what is not there yet. Times are of the matching thread's CPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import Any
+import time
+import zlib
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from benchmarks.papers import contracts
+from benchmarks.papers.compare_table import SHOWN, Row, disagreements, kind, table
 from benchmarks.papers.exchange import Exchange
 from benchmarks.papers.figure import RESULTS
-from benchmarks.papers.measure import build, match
+from benchmarks.papers.measure import Built, build, match, work
 from benchmarks.workloads.ads import MONTHS
 from index.engines import ENGINES
+from index.event_block import EventBlock
 from schemas.errors import Refused
 from schemas.records import Event, Subscription
 
 WORKLOADS = ("ads", "cnf", "exchange")
-TOPS = (0, 1, 10, 100)
+COMPARED = [name for name in ENGINES if not name.endswith("-enumerated")]
+"""All but those that differ from another in ranges alone, of which these workloads have none."""
 PROBE = 8
 """Events that every engine answers, and by which the number of others is chosen."""
 MOST = 512
-BUDGET = 10_000.0
+BUDGET = 4_000.0
 """Milliseconds for one pass."""
-SHOWN = {0: "all", 1: "top 1", 10: "top 10", 100: "top 100"}
 
-Row = dict[str, Any]
+
+class Bounds(NamedTuple):
+    """What a process may take: seconds of CPU from its first subscription to its last event, and memory."""
+
+    seconds: int = 3_000
+    gigabytes: int = 12
 
 
 def records(workload: str, size: int) -> tuple[list[Subscription], list[Event]]:
@@ -51,110 +66,114 @@ def records(workload: str, size: int) -> tuple[list[Subscription], list[Event]]:
 
 def measured(workload: str, engine: str, size: int) -> Row:
     """Return one row of the table."""
-    subscriptions, events = records(workload, size)
     row: Row = {"workload": workload, "engine": engine, "size": size}
     try:
+        subscriptions, events = records(workload, size)
+        told(row, "building")
         built = build(ENGINES[engine](), subscriptions)
     except Refused as refusal:
         return row | {"refused": refusal.message}
     del subscriptions
+    told(row, f"built in {built.seconds:.0f} s, {built.size / size:.0f} bytes a subscription; matching")
     probe = match(built.matcher, events[:PROBE], passes=1)
     chosen = events[: max(PROBE, min(MOST, int(BUDGET / probe.ms)))]
     row |= {"build": built.seconds, "bytes": built.size / size, "matches": probe.matches, "events": len(chosen)}
-    return row | {SHOWN[top]: match(built.matcher, chosen, top, passes=2).ms for top in TOPS}
+    row |= {"answers": {shown: answers(built, events[:PROBE], top) for top, shown in SHOWN.items()}}
+    row |= {"work": {shown: work(built.matcher, chosen, top) for top, shown in SHOWN.items()}}
+    row |= {shown: match(built.matcher, chosen, top, passes=2).ms for top, shown in SHOWN.items()}
+    return row | {"gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
 
 
-def measured_apart(workload: str, engine: str, size: int) -> Row:
-    """Return one row, measured in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.papers.compare", "--one", workload, engine, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{engine} failed on {workload}:\n{done.stderr}")
+def answers(built: Built, events: Sequence[Event], top: int) -> int:
+    """Return a checksum of the answers to some events: rows, order and scores."""
+    found = built.matcher.match(EventBlock.from_events(events, top))
+    return zlib.crc32(b"".join(np.ascontiguousarray(column).tobytes() for column in found))
+
+
+def told(row: Row, what: str) -> None:
+    """Tell what the process of a row is about."""
+    print(f"  {row['workload']}, {row['size']:,}, {row['engine']}: {what}", file=sys.stderr, flush=True)
+
+
+def measured_apart(workload: str, engine: str, size: int, bounds: Bounds) -> Row:
+    """Return one row, measured in a process of its own; one that the system ends is a row that tells so."""
+    limits = ["--seconds", str(bounds.seconds), "--gigabytes", str(bounds.gigabytes)]
+    command = [sys.executable, "-m", "benchmarks.papers.compare", "--one", workload, engine, str(size), *limits]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode > 0:
+        raise SystemExit(f"{engine} failed on {workload}; what is above tells why, and --resume goes on from here")
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        reason = f"it needs more than {bounds.seconds:,} s or {bounds.gigabytes} GB ({name})"
+        return {"workload": workload, "engine": engine, "size": size, "refused": reason}
     row: Row = json.loads(done.stdout.splitlines()[-1])
     return row
 
 
-def keep(row: Row) -> list[Row]:
-    """Put a row in the place of an older one of its kind, and write the table anew; return all rows."""
+def bound_process(bounds: Bounds) -> None:
+    """Let this process end itself rather than the machine; files that are mapped do not count."""
+    resource.setrlimit(resource.RLIMIT_DATA, (bounds.gigabytes * 2**30, bounds.gigabytes * 2**30))
+    resource.setrlimit(resource.RLIMIT_CPU, (bounds.seconds, bounds.seconds + 5))
+
+
+def kept() -> list[Row]:
+    """Return the rows of all runs."""
     file = RESULTS / "compare.json"
-    before: list[Row] = json.loads(file.read_text()) if file.exists() else []
-    rows = [old for old in before if _kind(old) != _kind(row)] + [row]
-    file.write_text(json.dumps(rows, indent=1) + "\n")
-    (RESULTS / "compare.md").write_text(table(rows) + "\n")
+    rows: list[Row] = json.loads(file.read_text()) if file.exists() else []
     return rows
 
 
-def _kind(row: Row) -> tuple[str, str, int]:
-    return row["workload"], row["engine"], row["size"]
+def keep(row: Row) -> None:
+    """Put a row in the place of an older one of its kind, and write the table anew."""
+    rows = [old for old in kept() if kind(old) != kind(row)] + [row]
+    (RESULTS / "compare.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (RESULTS / "compare.md").write_text(table(rows) + "\n")
 
 
-def disagreements(rows: Sequence[Row]) -> list[str]:
-    """Return sentences about engines that find other numbers of matches than the block engine."""
-    right = {(row["workload"], row["size"]): row.get("matches") for row in rows if row["engine"] == "block"}
-    return [
-        f"{row['engine']} finds {row['matches']} matches an event on {row['workload']}, block {wanted}"
-        for row in rows
-        if "matches" in row and (wanted := right.get((row["workload"], row["size"]), row["matches"])) != row["matches"]
-    ]
-
-
-def table(rows: Sequence[Row]) -> str:
-    """Return the table, and for each workload by how much the block engine is faster than the best of the others."""
-    lines = []
-    for workload, size in sorted({(row["workload"], row["size"]) for row in rows}):
-        own = [row for row in rows if (row["workload"], row["size"]) == (workload, size)]
-        timed = sorted((row for row in own if "bytes" in row), key=lambda row: row["all"])
-        columns = " | ".join(f"{name}, ms" for name in SHOWN.values())
-        lines += [
-            f"### {workload}, {size:,} subscriptions",
-            "",
-            f"| engine | {columns} | bytes | build, s | matches | events |",
-            "|---|" + "---:|" * (len(SHOWN) + 4),
-        ]
-        for row in timed:
-            times = " | ".join(f"{row[name]:.3g}" for name in SHOWN.values())
-            lines.append(
-                f"| `{row['engine']}` | {times} | {row['bytes']:.0f} | {row['build']:.1f} | {row['matches']:.1f} "
-                f"| {row['events']} |"
-            )
-        lines += ["", *(f"`{row['engine']}` takes no part: {row['refused']}" for row in own if "refused" in row)]
-        lines += [*_lead(timed), ""]
-    return "\n".join(lines)
-
-
-def _lead(timed: Sequence[Row]) -> list[str]:
-    block = next((row for row in timed if row["engine"] == "block"), None)
-    others = [row for row in timed if row["engine"] != "block"]
-    if block is None or not others:
-        return []
-    parts = []
-    for name in SHOWN.values():
-        best = min(others, key=lambda row: row[name])
-        parts.append(f"{best[name] / block[name]:.1f} times ({name}, against `{best['engine']}`)")
-    return [f"The block engine is faster than the best of the others by {', '.join(parts)}."]
-
-
-def main() -> None:
-    """Run the comparison, or one row of it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the comparison, or one row of it; None stands for the command line's arguments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=1_000_000)
     parser.add_argument("--only", default=",".join(WORKLOADS))
-    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--engines", default=",".join(COMPARED))
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--seconds", type=int, default=Bounds().seconds)
+    parser.add_argument("--gigabytes", type=int, default=Bounds().gigabytes)
     parser.add_argument("--one", nargs=3, metavar=("WORKLOAD", "ENGINE", "SIZE"))
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
+    bounds = Bounds(arguments.seconds, arguments.gigabytes)
     if arguments.one:
+        bound_process(bounds)
         workload, engine, size = arguments.one
-        print(json.dumps(measured(workload, engine, int(size))))
+        print(json.dumps(_one(workload, engine, int(size), bounds)))
         return
-    rows: list[Row] = []
-    for workload in arguments.only.split(","):
-        for engine in arguments.engines.split(","):
-            row = measured_apart(workload, engine, arguments.size)
-            rows = keep(row)
-            print(row, flush=True)
+    wanted = [(w, e) for w in _chosen(arguments.only, WORKLOADS) for e in _chosen(arguments.engines, ENGINES)]
+    for number, (workload, engine) in enumerate(wanted, 1):
+        if arguments.resume and (workload, engine, arguments.size) in map(kind, kept()):
+            continue
+        begin = time.perf_counter()
+        keep(measured_apart(workload, engine, arguments.size, bounds))
+        print(f"{number} of {len(wanted)}: {workload}, {engine}, {time.perf_counter() - begin:.0f} s", flush=True)
+    rows = [row for row in kept() if row["size"] == arguments.size]
     print(table(rows))
     if wrong := disagreements(rows):
         raise SystemExit("; ".join(wrong))
+
+
+def _one(workload: str, engine: str, size: int, bounds: Bounds) -> Row:
+    try:
+        return measured(workload, engine, size)
+    except MemoryError:
+        reason = f"it needs more than {bounds.gigabytes} GB"
+        return {"workload": workload, "engine": engine, "size": size, "refused": reason}
+
+
+def _chosen(names: str, known: Collection[str]) -> list[str]:
+    """Return the names of a list, all of which must be known."""
+    chosen = names.split(",")
+    if unknown := [name for name in chosen if name not in known]:
+        raise SystemExit(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
+    return chosen
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,15 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A second picture beside a figure's own, over the same x."""
+
+    y_label: str
+    lines: list[Line]
+    published: list[Published]
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure, ready to be drawn.
 
@@ -67,6 +77,8 @@ class Figure:
         Whether an axis is logarithmic.
     setting
         Sizes, events and workload statistics of this run, for the record.
+    panel
+        What is drawn beside it.
     """
 
     paper: str
@@ -80,6 +92,7 @@ class Figure:
     log_x: bool = False
     log_y: bool = True
     setting: dict[str, Any] = field(default_factory=dict)
+    panel: Panel | None = None
 
     @property
     def name(self) -> str:
@@ -103,29 +116,34 @@ def finish(figure: Figure) -> None:
 
 
 def _draw(figure: Figure, file: Path) -> None:
-    canvas, axes = pyplot.subplots(figsize=(7.5, 5))
-    for line, shape in zip(figure.lines, "osD^v<>pPX*h" * 3, strict=False):
+    """Draw the figure, and its panel to the right."""
+    panel = figure.panel
+    canvas, all_axes = pyplot.subplots(1, 2 if panel else 1, figsize=(12 if panel else 7.5, 5), squeeze=False)
+    _fill(all_axes[0, 0], figure, figure.y_label, figure.lines, figure.published)
+    if panel:
+        _fill(all_axes[0, 1], figure, panel.y_label, panel.lines, panel.published)
+    canvas.suptitle(f"{figure.paper}, figure {figure.number}: {figure.title}", fontsize=10)
+    canvas.tight_layout()
+    canvas.savefig(file, dpi=110)
+    pyplot.close(canvas)
+
+
+def _fill(axes: Any, figure: Figure, y_label: str, lines: Sequence[Line], published: Sequence[Published]) -> None:
+    """Draw lines and marks; marks of one name are one entry of the legend."""
+    for line, shape in zip(lines, "osD^v<>pPX*h" * 3, strict=False):
         axes.plot(line.x, line.y, marker=shape, label=line.name)
-    for number, mark in enumerate(figure.published):
+    named: set[str] = set()
+    for mark in published:
         middle = (mark.low + mark.high) / 2
-        axes.errorbar(
-            [mark.x],
-            [middle],
-            yerr=[[middle - mark.low], [mark.high - middle]],
-            fmt="k_",
-            capsize=5,
-            alpha=0.7,
-            label=f"published: {mark.name}" if mark.name not in [m.name for m in figure.published[:number]] else None,
-        )
+        reach = [[middle - mark.low], [mark.high - middle]]
+        label = None if mark.name in named else f"published: {mark.name}"
+        axes.errorbar([mark.x], [middle], yerr=reach, fmt="k_", capsize=5, alpha=0.7, label=label)
+        named.add(mark.name)
     if figure.log_x:
         axes.set_xscale("log")
     if figure.log_y:
         axes.set_yscale("log")
     axes.set_xlabel(figure.x_label)
-    axes.set_ylabel(figure.y_label)
-    axes.set_title(f"{figure.paper}, figure {figure.number}: {figure.title}", fontsize=10)
+    axes.set_ylabel(y_label)
     axes.grid(True, which="both", alpha=0.25)
     axes.legend(fontsize=8)
-    canvas.tight_layout()
-    canvas.savefig(file, dpi=110)
-    pyplot.close(canvas)

@@ -1,4 +1,4 @@
-"""Sizes of a run, and the sweep that every figure is: workloads by x, engines by name, one line for each engine."""
+"""Runs engines over a sweep of workloads, and compares their lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks.papers.figure import Line
-from benchmarks.papers.measure import Timed, build, match
+from benchmarks.papers.measure import build, match, work
 from index.engine import Engine
 from schemas.errors import Refused
 from schemas.records import Event, Subscription
@@ -33,56 +33,82 @@ class Point(NamedTuple):
     events: Sequence[Event]
 
 
+class Measured(NamedTuple):
+    """What an engine did at a point.
+
+    Attributes
+    ----------
+    ms, matches
+        Milliseconds and matches an event.
+    work
+        The engine's counters, an event: `index.classic.counters.Counters` by name; empty for one that does not count.
+    indexed
+        Distinct conjunctions or expressions in its posting lists, 0 for an engine without.
+    """
+
+    ms: float
+    matches: float
+    work: dict[str, float]
+    indexed: int
+
+
 class Swept(NamedTuple):
     """What a sweep found.
 
     Attributes
     ----------
-    lines
-        Milliseconds an event, by engine.
-    matches
-        By x, matches an event.
+    found
+        By engine and top, what was found at each x.
     refused
         Sentences about engines that took no part in a point.
     """
 
-    lines: list[Line]
-    matches: dict[float, float]
+    found: dict[tuple[str, int], dict[float, Measured]]
     refused: list[str]
 
-    def of(self, name: str) -> Line:
+    def of(self, name: str, top: int = 0) -> Line:
         """Return an engine's line."""
-        return next(line for line in self.lines if line.name == name)
+        own = self.found[name, top]
+        called = f"{name}, best {top}" if top else name
+        return Line(called, list(own), [measured.ms for measured in own.values()])
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines of all engines."""
+        return [self.of(*key) for key in self.found]
+
+    @property
+    def matches(self) -> dict[float, float]:
+        """By x, matches an event, which all engines agree on."""
+        return {x: m.matches for (_, top), own in self.found.items() if not top for x, m in own.items()}
+
+    def at(self, name: str, x: float, top: int = 0) -> Measured:
+        """Return what an engine did at a point."""
+        return self.found[name, top][x]
 
 
-def sweep(engines: Mapping[str, Callable[[], Engine]], points: Iterable[Point], top: int = 0) -> Swept:
-    """Time every engine at every point; segments live one at a time.
+def sweep(engines: Mapping[str, Callable[[], Engine]], points: Iterable[Point], tops: Sequence[int] = (0,)) -> Swept:
+    """Time every engine at every point, for each ``top``; segments live one at a time.
 
     All engines must find as many matches, else the figure would compare different things.
     """
-    found: dict[str, Line] = {name: Line(name, [], []) for name in engines}
-    matches: dict[float, float] = {}
-    refused: list[str] = []
+    swept = Swept({(name, top): {} for name in engines for top in tops}, [])
     for point in points:
         for name, make in engines.items():
-            timed = _timed(make(), point, top)
-            if isinstance(timed, str):
-                refused.append(f"{name} at {point.x:g}: {timed}")
+            try:
+                built = build(make(), point.subscriptions)
+            except Refused as refusal:
+                swept.refused.append(f"{name} at {point.x:g}: {refusal.message}")
                 continue
-            if matches.setdefault(point.x, timed.matches) != timed.matches:
-                raise AssertionError(f"{name} finds {timed.matches} matches an event, others {matches[point.x]}")
-            found[name].x.append(point.x)
-            found[name].y.append(timed.ms)
-            print(f"  x = {point.x:g}, {name}: {timed.ms:.4g} ms an event, {timed.matches:g} matches", flush=True)
-    return Swept(list(found.values()), matches, refused)
-
-
-def _timed(engine: Engine, point: Point, top: int) -> Timed | str:
-    try:
-        built = build(engine, point.subscriptions)
-    except Refused as refusal:
-        return refusal.message
-    return match(built.matcher, point.events, top)
+            for top in tops:
+                timed = match(built.matcher, point.events, top)
+                agreed = [own[point.x].matches for (_, t), own in swept.found.items() if t == top and point.x in own]
+                if agreed and agreed[0] != timed.matches:
+                    raise AssertionError(f"{name} finds {timed.matches} matches an event, others {agreed[0]}")
+                done = work(built.matcher, point.events, top)
+                swept.found[name, top][point.x] = Measured(timed.ms, timed.matches, done, built.indexed)
+                print(f"  x = {point.x:g}, top {top}, {name}: {timed.ms:.4g} ms an event, {timed.matches:g} matches")
+    return swept
 
 
 def ratios(upper: Line, lower: Line) -> list[float]:

@@ -6,18 +6,19 @@ import gc
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from index.block.clauses import Clause, ClauseReader
+from index.block.clauses import ClauseReader, Clauses
+from index.block.conjunctions import Programs, compile_clauses
 from index.block.ladders import places_of, reach
-from index.block.layout import ADD, SHARE, SUM, TREE, Int32s, Int64s, Sizes
-from index.block.leaves import Leaves
+from index.block.layout import Int32s, Int64s, Sizes
+from index.block.leaves import LeafTable
+from index.block.literals import LiteralTable
 from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
-from index.block.programs import Compiler, Program
+from index.block.programs import Compiler
 from index.block.rows import Arrays, Rows, number_rows, starts_of
 from index.block.vocabulary import Inside, OneOf, Vocabulary
 from index.observed.statistics import EventStatistics
@@ -51,30 +52,23 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatistics | None) -> Arrays:
     reader = ClauseReader()
-    owners = array("i")
-    read: list[Clause] = []
-    for ordinal, subscription in enumerate(subscriptions):
-        for clause in reader.clauses(subscription):
-            owners.append(ordinal)
-            read.append(clause)
-    owner = np.array(owners, np.int32)
-    uses = Uses.of(reader.vocabulary, read)
+    clauses = reader.read(subscriptions)
+    uses = Uses.of(reader.vocabulary, clauses)
     rows = number_rows(reader.vocabulary, uses.inline, statistics)
     eager = {rows.row[p] for p in uses.shared if rows.row[p] >= 0}
-    leaves = reader.leaves
     once = {rows.row[p] for p in uses.once}
-    compiler = Compiler(rows, eager, once, leaves.met)
-    clauses = [compiler.compile(clause) for clause in read]
+    lazy = np.arange(rows.count) >= rows.first_in
+    lazy[list(eager)] = False
+    leaves = reader.leaves.table()
+    compiler = Compiler(rows, eager, once, reader.leaves.met)
+    programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, once), leaves)
     points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
-    postings, general = lay_out(rows, compiler, clauses, owner, points, leaves.met)
-    scores = _scores([clauses[number] for number in general], owner[general], points, leaves, rows.term_ordinal)
-    sizes = Sizes(
-        len(subscriptions),
-        max((part.depth for clause in clauses for part in clause.parts), default=0),
-        max((clause.score_depth for clause in clauses), default=0),
-    )
-    posted = np.unique(np.fromiter(chain.from_iterable(clause.access for clause in clauses), np.int32))
-    return rows.arrays | postings | scores | _wakers(rows, posted, eager) | {"sizes": np.array(sizes, np.int64)}
+    postings, general = lay_out(rows, programs, lazy, clauses.owner, points, leaves)
+    scores = _scores(programs, general, clauses.owner[general], points, leaves)
+    scores |= reader.leaves.arrays(scores.pop("chosen").tolist(), rows.term_ordinal)
+    sizes = Sizes(len(subscriptions), programs.depth, programs.score_depth)
+    wakers = _wakers(rows, np.unique(programs.access), eager)
+    return rows.arrays | postings | scores | wakers | {"sizes": np.array(sizes, np.int64)}
 
 
 class Uses(NamedTuple):
@@ -93,11 +87,10 @@ class Uses(NamedTuple):
     once: Collection[int]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, clauses: Sequence[Clause]) -> Uses:
+    def of(cls, vocabulary: Vocabulary, clauses: Clauses) -> Uses:
         """Count the uses; below the top of a clause a list needs a row."""
-        top = array("i")
-        nested = array("i")
-        for clause in clauses:
+        top, nested = array("i"), array("i")
+        for clause in clauses.trees.values():
             for arg in clause.args:
                 if isinstance(arg, Test):
                     top.append(arg.literal >> 1)
@@ -107,8 +100,8 @@ class Uses(NamedTuple):
                 for node in clause.weighing.nodes:
                     nested.extend(_tested(node))
         size = len(vocabulary.predicates)
-        deep = np.bincount(np.frombuffer(nested, np.int32), minlength=size) if nested else np.zeros(size, np.int64)
-        all_ = deep + (np.bincount(np.frombuffer(top, np.int32), minlength=size) if top else 0)
+        deep = np.bincount(np.array(nested, np.int64), minlength=size)
+        all_ = deep + np.bincount(np.concatenate([clauses.literal >> 1, np.array(top, np.int32)]), minlength=size)
         lists = {i: len(p.terms) for i, p in enumerate(vocabulary.predicates) if type(p) is OneOf}
         return cls(
             {i for i, n in lists.items() if 0 < n <= INLINE_TERMS and not deep[i] and all_[i] < SHARED_USES},
@@ -126,47 +119,30 @@ def _tested(node: Node) -> Iterator[int]:
             yield from (test.literal >> 1 for test in branch.args if isinstance(test, Test))
 
 
-def _scores(clauses: Sequence[Program], owner: Int32s, points: Int64s, leaves: Leaves, ordinals: Int32s) -> Arrays:
-    """Return the parts of `index.block.layout.ScoreArrays` for the clauses of general records."""
-    number: dict[int, int] = {}
-    program, lengths = array("i"), array("i")
-    for clause in clauses:
-        score = clause.score
-        if clause.scoring == SUM:
-            score = [number.setdefault(leaf, len(number)) for leaf in score]
-        elif clause.scoring == TREE:
-            score = _renumbered(score, number)
-        elif clause.scoring == SHARE:
-            score = score[:4] + _renumbered(score[4:], number)
-        program.extend(score)
-        lengths.append(len(score))
-    return leaves.arrays(number, ordinals) | {
+def _scores(programs: Programs, general: Int64s, owner: Int32s, points: Int64s, leaves: LeafTable) -> Arrays:
+    """Return the parts of `index.block.layout.ScoreArrays` for the clauses of general records, and the chosen leaves.
+
+    Leaves are numbered as the programs name them; an unweighted list is one leaf wherever it stands.
+    """
+    starts = programs.score_start
+    lengths = np.diff(starts)[general]
+    taken = places_of(starts[general], lengths)
+    program, is_leaf = programs.score[taken], programs.names_leaf[taken]
+    named = program[is_leaf].astype(np.int64)
+    key = np.where(leaves.shared[named], named, len(leaves.shared) + np.arange(len(named)))
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    program[is_leaf] = np.argsort(order)[place.reshape(-1)]
+    return {
+        "chosen": named[first[order]],
         "clause_owner": owner,
-        "clause_scoring": np.array([clause.scoring for clause in clauses], np.uint8),
-        "clause_points": np.array([clause.fixed for clause in clauses], np.int64) + points[owner],
-        "score_start": starts_of(lengths, len(clauses)),
-        "score_program": np.array(program, np.int32),
-        "score_plain": np.array([clause.varying for clause in clauses], np.int32),
+        "clause_scoring": programs.scoring[general],
+        "clause_points": programs.fixed[general] + points[owner],
+        "score_start": starts_of(lengths, len(general)),
+        "score_program": program,
+        "score_plain": programs.varying[general],
         "owner_points": points if points.any() else np.zeros(0, np.int64),
     }
-
-
-def _renumbered(program: Sequence[int], number: dict[int, int]) -> list[int]:
-    """Return a tree's program with its leaves numbered as they are stored; each literal is followed by one."""
-    words: list[int] = []
-    place = 0
-    while place < len(program):
-        word = program[place]
-        words.append(word)
-        if word >= 0:
-            place += 1
-            leaf = program[place]
-            words.append(number.setdefault(leaf, len(number)) if leaf >= 0 else leaf)
-        elif word == ADD:
-            words += program[place + 1 : place + 3]
-            place += 2
-        place += 1
-    return words
 
 
 def _wakers(rows: Rows, posted: Int32s, eager: Collection[int]) -> Arrays:

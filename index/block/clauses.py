@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from index.block.layout import NO_LEAF
+import numpy as np
+
+from index.block.ladders import starts_of
+from index.block.layout import NO_LEAF, Int32s, Int64s
 from index.block.leaves import Leaves
 from index.block.nodes import Branch, Node, Test
+from index.block.plain import PlainReader
 from index.block.vocabulary import ALWAYS, Vocabulary
 from index.block.weighing import Weighing, weighing
 from index.event_block import TIME_ATTRIBUTE
@@ -23,6 +28,27 @@ class Clause(NamedTuple):
     weighing: Weighing | None = None
 
 
+class Clauses(NamedTuple):
+    """Clauses in columns.
+
+    Attributes
+    ----------
+    owner
+        int32 [clauses], the subscriptions, ascending.
+    start, literal, leaf
+        int64 [clauses + 1], int32, int32: the literals of *plain* clauses, which are conjunctions of nothing else and
+        score where they stand, each with its leaf or NO_LEAF.
+    trees
+        The other clauses by number; they have no literals in the columns.
+    """
+
+    owner: Int32s
+    start: Int64s
+    literal: Int32s
+    leaf: Int32s
+    trees: dict[int, Clause]
+
+
 class ClauseReader:
     """Turns subscriptions into clauses, interning what they name.
 
@@ -35,6 +61,39 @@ class ClauseReader:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
         self.leaves = Leaves()
+        self._plain = PlainReader(self._test)
+
+    def read(self, subscriptions: Sequence[Subscription]) -> Clauses:
+        """Return the clauses of all subscriptions; ordinal i is the i-th."""
+        owners, lengths, forms = array("i"), array("i"), array("i")
+        trees: dict[int, Clause] = {}
+        plain = self._plain
+        for ordinal, subscription in enumerate(subscriptions):
+            found = plain.read(subscription.expression) if subscription.mode == "all" else None
+            if found is None:
+                for clause in self.clauses(subscription):
+                    tests = [arg for arg in clause.args if isinstance(arg, Test)]
+                    if clause.weighing is not None or len(tests) < len(clause.args):
+                        trees[len(owners)] = clause
+                        tests = []
+                    owners.append(ordinal)
+                    lengths.append(len(tests))
+                    forms.extend(map(plain.form, tests))
+                continue
+            validity = [plain.form(test) for test in self._validity(subscription)]
+            plain.take(found)
+            for conjunction in found:
+                owners.append(ordinal)
+                lengths.append(len(conjunction) + len(validity))
+                forms.extend(conjunction + validity)
+        form = np.array(forms, np.int32)
+        return Clauses(
+            np.array(owners, np.int32),
+            starts_of(lengths, len(lengths)),
+            np.array(plain.literal, np.int32)[form],
+            np.array(plain.leaf, np.int32)[form],
+            trees,
+        )
 
     def clauses(self, subscription: Subscription) -> Iterator[Clause]:
         """Return the subscription's clauses; there is none when it is never true."""
@@ -43,10 +102,10 @@ class ClauseReader:
         if expression == FALSE:
             return
         if subscription.mode != "all" or not isinstance(expression, Or):
-            yield Clause(self._conjuncts(expression) + validity, weighing(subscription, self))
+            yield Clause([*self._conjuncts(expression), *validity], weighing(subscription, self))
             return
         for branch in expression.args:
-            yield Clause(self._conjuncts(branch) + validity)
+            yield Clause([*self._conjuncts(branch), *validity])
 
     def node(self, expression: Expression) -> Node:
         """Return an expression in normal form as a tree."""
@@ -88,7 +147,7 @@ class ClauseReader:
             )
         return root
 
-    def _validity(self, subscription: Subscription) -> list[Node]:
+    def _validity(self, subscription: Subscription) -> list[Test]:
         if subscription.not_before is None and subscription.not_after is None:
             return []
         bounds = Range(TIME_ATTRIBUTE, ge=subscription.not_before, le=subscription.not_after)

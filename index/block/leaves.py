@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.layout import Int32s
+from index.block.layout import Bools, Float64s, Int32s, Int64s
 from index.block.rows import Arrays, starts_of
 from index.block.vocabulary import Listed
 from schemas.values import SCORE_SCALE
@@ -35,6 +35,30 @@ class Leaf(NamedTuple):
     bound: int
 
 
+class LeafTable(NamedTuple):
+    """Leaves in columns.
+
+    Attributes
+    ----------
+    even
+        bool: whether all terms have one weight.
+    weight
+        float64: that weight; 0 where they differ.
+    points
+        int64: what the leaf scores for a plain event, in score units; of no meaning where the weights differ.
+    bound
+        int64: as in `Leaf`.
+    shared
+        bool: whether every list of the same values is this leaf.
+    """
+
+    even: Bools
+    weight: Float64s
+    points: Int64s
+    bound: Int64s
+    shared: Bools
+
+
 class Leaves:
     """Numbers leaves in the order in which they are met; an unweighted list is one leaf wherever it stands."""
 
@@ -57,8 +81,23 @@ class Leaves:
         self.met.append(Leaf(listed, taken, first if even else None, math.ceil(max(0.0, heaviest) * SCORE_SCALE)))
         return len(self.met) - 1
 
+    def table(self) -> LeafTable:
+        """Return the leaves in columns."""
+        count = len(self.met)
+        even = np.fromiter((leaf.weight is not None for leaf in self.met), np.bool_, count)
+        weight = np.fromiter((leaf.weight or 0.0 for leaf in self.met), np.float64, count)
+        shared = np.zeros(count, np.bool_)
+        shared[list(self._unweighted.values())] = True
+        return LeafTable(
+            even,
+            weight,
+            np.rint(weight * SCORE_SCALE).astype(np.int64),
+            np.fromiter((leaf.bound for leaf in self.met), np.int64, count),
+            shared,
+        )
+
     def arrays(self, chosen: Iterable[int], ordinals: Int32s) -> Arrays:
-        """Return the chosen leaves in columns, each one's terms ascending by their ordinals."""
+        """Return the chosen leaves in full, each one's terms ascending by their ordinals."""
         leaves = [self.met[number] for number in chosen]
         start = starts_of((len(leaf.weights) for leaf in leaves), len(leaves))
         size = int(start[-1])

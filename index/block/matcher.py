@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block import masks, scoring, top, walk
-from index.block.layout import NO_MATCH, PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
+from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
-from index.block.ordering import arranged
+from index.block.ordering import Dealer, Runs, arranged
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
-from index.engine import Matches, Parts
+from index.engine import Matches, Parts, TooManyMatches
 from index.event_block import EventBlock
 
 Words = Literal[1, 2, 4, 8]
@@ -65,6 +65,8 @@ class BlockMatcher:
         W for all blocks; None chooses by the number of events.
     """
 
+    is_bounded: Literal[True] = True
+
     def __init__(self, parts: Parts, words: Words | None = None) -> None:
         parts = {name: read_only(parts, name) for name in parts}
         self._sizes = Sizes(*parts["sizes"].tolist())
@@ -75,15 +77,19 @@ class BlockMatcher:
         self._memory = Workspace(self._sizes, self._rows, self._postings, len(parts["attribute_tags"]))
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
+        self._room: int | None = None
 
     @property
     def count(self) -> int:
         """The number of subscriptions, dead ones included."""
         return self._sizes.subscriptions
 
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
+    def match(
+        self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None
+    ) -> Matches:
+        """Match every event of the block; see `index.engine.BoundedMatcher.match`."""
         self._bury(dead)
+        self._room = None if most is None or block.size < 2 else most
         few = (block.top > 0) & (block.top <= RANK_LIMIT)
         if few.all() or not few.any():
             return self._match(block, bool(few.all()))
@@ -127,7 +133,7 @@ class BlockMatcher:
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
         find = self._best if few else self._all
-        found = Matches.joined([find(view, span, block) for span, view in self._views(block)])
+        found = arranged(self.count, [find(view, span, block) for span, view in self._views(block)])
         limits = block.top[found.event]
         if few or not (limits > 0).any():
             return found
@@ -185,12 +191,12 @@ class BlockMatcher:
             )
         )
 
-    def _all(self, view: View, span: Span, block: EventBlock) -> Matches:
+    def _all(self, view: View, span: Span, block: EventBlock) -> Runs:
         """Return all matches of a span."""
         marked = self._mark(view, span)
         everyone = np.full(span.words, ~np.uint64(0))
         out = self._memory.found
-        found = []
+        dealer = Dealer(span.first, span.stop - span.first)
         for tier in range(len(self._postings.tier_bound)):
             groups = self._pick(marked, span, tier, everyone)
             cursor = np.array([0, -1, 0])
@@ -220,12 +226,12 @@ class BlockMatcher:
                         marked.memory,
                         out,
                     )
-                part = Matches(out.event[:n], out.owner[:n], out.points[:n])
-                found.append(part.take(part.score != NO_MATCH if late else np.arange(n)))
+                dealer.add(out.event[:n], out.owner[:n], out.points[:n])
+                self._use_room(n, marked)
         self._memory.end(marked.chunk, marked.touched)
-        return arranged(span.first, span.stop - span.first, self.count, found)
+        return dealer.runs()
 
-    def _best(self, view: View, span: Span, block: EventBlock) -> Matches:
+    def _best(self, view: View, span: Span, block: EventBlock) -> Runs:
         """Return the best matches of a span, as many as each event wants."""
         marked = self._mark(view, span)
         events = span.stop - span.first
@@ -250,7 +256,15 @@ class BlockMatcher:
                 best,
             )
         self._memory.end(marked.chunk, marked.touched)
-        return arranged(span.first, events, self.count, [best.held(span.first)])
+        return best.runs(span.first)
+
+    def _use_room(self, matches: int, marked: Marked) -> None:
+        """Count matches of this call; when they are more than it may have, leave the memory as at its end."""
+        if self._room is not None:
+            self._room -= matches
+            if self._room < 0:
+                self._memory.end(marked.chunk, marked.touched)
+                raise TooManyMatches
 
     def _bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
         """Mark the dead; a reader gives one array for as long as its version lasts, so this is seldom work."""

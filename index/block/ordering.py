@@ -1,164 +1,276 @@
-"""Puts the matches of a chunk in the order of `index.engine.Matches`: dealt to their events, then sorted there.
+"""Puts the matches of a block in the order of `index.engine.Matches`: dealt to their events, then sorted there.
 
-A match of an event becomes one integer, how far its score is from the event's best, then its owner word; those are
-sorted by their digits, so an event's matches stay in the nearest caches. Of an owner's matches the best comes first,
-and the others are dropped.
+Each full buffer of matches is dealt to its chunk's events while it is in the cache; what it leaves is a *run*, one
+stretch an event. When all chunks are done, an event's stretches are gathered, and a match becomes one integer: how far
+its score is from the event's best, then its owner word. Those are sorted by as many of their upper digits as tell most
+of them apart, and the rest by insertion. Of an owner's matches the best comes first, and the others are dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from index.block.kernel import kernel
-from index.block.layout import Int32s, Int64s
+from index.block.kernel import inlined, kernel
+from index.block.layout import NO_MATCH, Int32s, Int64s
 from index.engine import Matches
 
-DIGIT = 12
-_SMALL = 48
-"""So few are sorted by insertion."""
+Number = TypeVar("Number", np.int32, np.int64)
+
+_SMALL = 40
+"""So few are sorted by insertion alone."""
+
+_MOVES = 8
+"""An insertion that moves more keys than this, on the average, was misled: a sort by all digits takes its place."""
+
+_FEW_KEYS = 8192
+"""For so many keys 256 stretches, which stay in the nearest cache, are better than fewer passes over more."""
+
+_DIGIT = 11
 
 
-def arranged(base: int, members: int, owners: int, found: Sequence[Matches]) -> Matches:
-    """Return the matches, whose subscriptions are owner words, by (event, score falling, ordinal rising), each once.
+class Runs(NamedTuple):
+    """The matches of a chunk, dealt to its events.
+
+    Attributes
+    ----------
+    first
+        The chunk's first event.
+    begin, end
+        int64 [runs, events of the chunk]: where a run's matches of an event are.
+    owner, points
+        int32, int64: the matches; owner words are those of records.
+    """
+
+    first: int
+    begin: Int64s
+    end: Int64s
+    owner: Int32s
+    points: Int64s
+
+
+class Dealer:
+    """Collects the matches of a chunk, buffer after buffer.
 
     Parameters
     ----------
-    base, members
+    first, events
         The chunk's first event, and how many it has.
+    """
+
+    def __init__(self, first: int, events: int) -> None:
+        self._first, self._events = first, events
+        self._cuts: list[Int64s] = []
+        self._size = 0
+        self._owner, self._points = np.empty(0, np.int32), np.empty(0, np.int64)
+
+    def add(self, event: Int32s, owner: Int32s, points: Int64s) -> None:
+        """Deal matches, which are copied; those that score `NO_MATCH` are none."""
+        room = self._size + len(event)
+        if room > len(self._owner):
+            self._owner = _grown(self._owner, self._size, room)
+            self._points = _grown(self._points, self._size, room)
+        cut = np.zeros(self._events + 2, np.int64)
+        cut[0] = self._size
+        self._size = int(deal(event, owner, points, self._first, cut, self._owner, self._points))
+        self._cuts.append(cut[:-1])
+
+    def runs(self) -> Runs:
+        """Return what has been dealt."""
+        cuts = np.concatenate([np.zeros(0, np.int64), *self._cuts]).reshape(len(self._cuts), self._events + 1)
+        return Runs(self._first, cuts[:, :-1].copy(), cuts[:, 1:].copy(), self._owner, self._points)
+
+
+def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Number]:
+    """Return a longer array that begins with the first ``size`` numbers of this one."""
+    grown = np.empty(max(room, 2 * size), array.dtype)
+    grown[:size] = array[:size]
+    return grown
+
+
+def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
+    """Return the matches of a block by (event, score falling, ordinal rising), each once.
+
+    Parameters
+    ----------
     owners
         How many subscriptions there are.
-    found
-        The matches, in any order.
+    chunks
+        The chunks, by their first events.
     """
-    count = np.zeros(members, np.int64)
-    for part in found:
-        tally(part.event, base, count)
-    start = np.zeros(members + 1, np.int64)
-    np.cumsum(count, out=start[1:])
-    place = start[:-1].copy()
-    owner, points = np.empty(start[-1], np.int32), np.empty(start[-1], np.int64)
-    for part in found:
-        deal(part.event, part.subscription, part.score, base, place, owner, points)
-    stop = np.empty(members, np.int64)
+    total = sum(int((chunk.end - chunk.begin).sum()) for chunk in chunks)
+    out = Matches(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int64))
     seen = np.zeros((2 * owners >> 6) + 1, np.uint64)
-    if not sort_events(start, owner, points, (2 * owners).bit_length(), seen, stop):
-        _sort_wide(start, owner, points, stop)
-    event = np.repeat(np.arange(base, base + members, dtype=np.int32), stop - start[:-1])
-    if (stop < start[1:]).any():
-        kept = np.arange(start[-1]) < np.repeat(stop, count)
-        owner, points = owner[kept], points[kept]
-    return Matches(event, owner >> 1, points)
+    written = 0
+    for chunk in chunks:
+        event = 0
+        while True:
+            event, written = sort_events(chunk, event, (2 * owners).bit_length(), seen, out, written)
+            if event == chunk.begin.shape[1]:
+                break
+            written = _sort_wide(chunk, event, out, written)
+            event += 1
+    return Matches(out.event[:written], out.subscription[:written], out.score[:written])
 
 
 @kernel
-def tally(event, base, count):  # type: ignore[no-untyped-def]
-    """Count each event's matches."""
+def deal(event, owner, points, first, cut, owner_out, points_out):  # type: ignore[no-untyped-def]
+    """Write the matches event by event from ``cut[0]`` on, and where each event's end to ``cut``; return the end."""
     for i in range(len(event)):
-        count[event[i] - base] += 1
-
-
-@kernel
-def deal(event, owner, points, base, place, owner_out, points_out):  # type: ignore[no-untyped-def]
-    """Write each match to the next place of its event."""
+        if points[i] != NO_MATCH:
+            cut[event[i] - first + 2] += 1
+    cut[1] = cut[0]
+    for e in range(2, len(cut)):
+        cut[e] += cut[e - 1]
     for i in range(len(event)):
-        at = place[event[i] - base]
-        place[event[i] - base] = at + 1
-        owner_out[at], points_out[at] = owner[i], points[i]
+        if points[i] != NO_MATCH:
+            at = cut[event[i] - first + 1]
+            cut[event[i] - first + 1] = at + 1
+            owner_out[at], points_out[at] = owner[i], points[i]
+    return cut[-1]
 
 
 @njit(cache=True, nogil=True)
-def sort_events(start, owner, points, owner_bits, seen, stop):  # type: ignore[no-untyped-def]
-    """Sort every event's matches and drop doubles; return False, with nothing changed, when some have no integer.
+def sort_events(chunk, event, owner_bits, seen, out, written):  # type: ignore[no-untyped-def]
+    """Sort the matches of the events from ``event`` on, drop doubles, and write what is left from ``written`` on.
 
     ``seen`` is a bit for each owner word, all of them zero before and after.
+
+    Returns
+    -------
+    event, written
+        The event whose scores are so far apart that no integer tells them, or the number of events; the next place.
     """
-    members, longest = len(stop), 0
-    for event in range(members):
-        longest = max(longest, start[event + 1] - start[event])
-        low, high = start[event], start[event + 1]
-        if low < high and bits_of(points, low, high)[1] + owner_bits > 63:
-            return False
+    runs, events = chunk.begin.shape
+    longest = 0
+    for e in range(event, events):
+        n = 0
+        for run in range(runs):
+            n += chunk.end[run, e] - chunk.begin[run, e]
+        longest = max(longest, n)
+    owner, points = np.empty(longest, np.int32), np.empty(longest, np.int64)
     key, other = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    tallies = np.empty((64 // DIGIT + 1, 1 << DIGIT), np.int64)
-    for event in range(members):
-        low, high = start[event], start[event + 1]
-        stop[event] = low
-        if low == high:
-            continue
-        best, width, shift = bits_of(points, low, high)
-        n = high - low
+    tallies = np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
+    while event < events:
+        n = gather(chunk.begin, chunk.end, event, chunk.owner, chunk.points, owner, points)
+        best, width, shift = bits_of(points, n)
+        if width + owner_bits > 63:
+            break
         for i in range(n):
-            key[i] = ((best - points[low + i]) >> shift) << owner_bits | np.int64(owner[low + i])
+            key[i] = ((best - points[i]) >> shift) << owner_bits | np.int64(owner[i])
         in_other = sort_keys(key, other, n, width + owner_bits, tallies)
-        stop[event] = low + unpack(other if in_other else key, n, best, shift, owner_bits, seen, owner, points, low)
-    return True
+        sorted_ = other if in_other else key
+        written = unpack(sorted_, n, best, shift, owner_bits, seen, chunk.first + event, out, written)
+        event += 1
+    return event, written
 
 
 @kernel
-def bits_of(points, low, high):  # type: ignore[no-untyped-def]
+def gather(begin, end, event, owner, points, owner_out, points_out):  # type: ignore[no-untyped-def]
+    """Copy an event's matches from all runs; return how many there are."""
+    n = 0
+    for run in range(len(begin)):
+        for i in range(begin[run, event], end[run, event]):
+            owner_out[n], points_out[n] = owner[i], points[i]
+            n += 1
+    return n
+
+
+@kernel
+def bits_of(points, n):  # type: ignore[no-untyped-def]
     """Return the best score, how many bits tell how far the others are from it, and how many are zero for all."""
-    best, union = points[low], np.int64(0)
-    for i in range(low, high):
-        best = max(best, points[i])
-    for i in range(low, high):
-        union |= best - points[i]
-    shift = 0
-    if union == 0:
+    if n == 0:
+        return np.int64(0), 0, 0
+    best = worst = some = points[0]
+    union = np.int64(0)
+    for i in range(n):
+        best, worst = max(best, points[i]), min(worst, points[i])
+        union |= some - points[i]
+    far = best - worst
+    if far == 0:
         return best, 0, 0
-    if union < 0:
+    if far < 0:
         return best, 64, 0
+    shift = 0
     while not (union >> shift) & 1:
         shift += 1
     width = 0
-    while union >> (shift + width):
+    while far >> (shift + width):
         width += 1
     return best, width, shift
 
 
-@kernel
+@inlined
 def sort_keys(key, other, n, bits, tallies):  # type: ignore[no-untyped-def]
     """Sort the first ``n`` keys of so many bits; return whether they now stand in ``other``."""
     if n <= _SMALL:
-        for i in range(1, n):
-            value, j = key[i], i
-            while j > 0 and key[j - 1] > value:
-                key[j] = key[j - 1]
-                j -= 1
-            key[j] = value
+        insert(key, n, n * n)
         return False
-    passes = (bits + DIGIT - 1) // DIGIT
+    telling = 3
+    while n >> (telling - 3):
+        telling += 1
+    telling = min(telling, bits)
+    digit = 8 if n <= _FEW_KEYS else _DIGIT
+    in_other = sort_digits(key, other, n, bits - telling, bits, (telling + digit - 1) // digit, tallies)
+    a, b = (other, key) if in_other else (key, other)
+    if insert(a, n, _MOVES * n):
+        return in_other
+    return in_other != sort_digits(a, b, n, 0, bits, (bits + _DIGIT - 1) // _DIGIT, tallies)
+
+
+@kernel
+def insert(key, n, moves):  # type: ignore[no-untyped-def]
+    """Sort the first ``n`` keys by insertion; give up, with all of them still there, after so many moves."""
+    for i in range(1, n):
+        value, j = key[i], i
+        while j > 0 and key[j - 1] > value:
+            key[j] = key[j - 1]
+            j -= 1
+        key[j] = value
+        moves -= i - j
+        if moves < 0:
+            return False
+    return True
+
+
+@kernel
+def sort_digits(key, other, n, low, high, passes, tallies):  # type: ignore[no-untyped-def]
+    """Sort ``n`` keys by their bits ``low`` to ``high``, stably; return whether they now stand in ``other``."""
+    digit = (high - low + passes - 1) // passes
+    mask = (np.int64(1) << digit) - 1
     for p in range(passes):
-        for d in range(1 << DIGIT):
+        for d in range(mask + 1):
             tallies[p, d] = 0
-    mask = (1 << DIGIT) - 1
     for i in range(n):
-        value = key[i]
+        value = key[i] >> low
         for p in range(passes):
             tallies[p, value & mask] += 1
-            value >>= DIGIT
+            value >>= digit
     a, b = key, other
     for p in range(passes):
-        total = np.int64(0)
-        for d in range(1 << DIGIT):
+        total = np.int32(0)
+        for d in range(mask + 1):
             size = tallies[p, d]
             tallies[p, d] = total
             total += size
+        shift = low + p * digit
         for i in range(n):
-            digit = (a[i] >> (p * DIGIT)) & mask
-            at = tallies[p, digit]
-            tallies[p, digit] = at + 1
+            place = (a[i] >> shift) & mask
+            at = tallies[p, place]
+            tallies[p, place] = at + 1
             b[at] = a[i]
         a, b = b, a
     return passes & 1 == 1
 
 
 @kernel
-def unpack(key, n, best, shift, owner_bits, seen, owner, points, low):  # type: ignore[no-untyped-def]
-    """Write sorted keys back as matches from ``low`` on, an owner's first only, and return how many were written."""
-    written, mask = 0, (np.int64(1) << owner_bits) - 1
+def unpack(key, n, best, shift, owner_bits, seen, event, out, written):  # type: ignore[no-untyped-def]
+    """Write sorted keys as matches from ``written`` on, an owner's first only; return the next place."""
+    mask = (np.int64(1) << owner_bits) - 1
     for i in range(n):
         word = key[i] & mask
         if word & 1:
@@ -166,23 +278,24 @@ def unpack(key, n, best, shift, owner_bits, seen, owner, points, low):  # type: 
             if seen[word >> 7] & bit:
                 continue
             seen[word >> 7] |= bit
-        owner[low + written] = word
-        points[low + written] = best - ((key[i] >> owner_bits) << shift)
+        out.event[written], out.subscription[written] = event, word >> 1
+        out.score[written] = best - ((key[i] >> owner_bits) << shift)
         written += 1
-    for i in range(written):
-        word = np.int64(owner[low + i])
-        if word & 1:
-            seen[word >> 7] = np.uint64(0)
+    for i in range(n):
+        if key[i] & 1:
+            seen[(key[i] & mask) >> 7] = np.uint64(0)
     return written
 
 
-def _sort_wide(start: Int64s, owner: Int32s, points: Int64s, stop: Int64s) -> None:
-    """Do the same by columns, for scores that are further apart than a key can say."""
-    for event in range(len(stop)):
-        own = slice(int(start[event]), int(start[event + 1]))
-        order = np.lexsort((owner[own], -points[own]))
-        words, scores = owner[own][order], points[own][order]
-        _, first = np.unique(words, return_index=True)
-        first.sort()
-        stop[event] = own.start + len(first)
-        owner[own.start : stop[event]], points[own.start : stop[event]] = words[first], scores[first]
+def _sort_wide(chunk: Runs, event: int, out: Matches, written: int) -> int:
+    """Do the same for one event whose scores are further apart than a key can say; return the next place."""
+    stretches = [slice(*stretch) for stretch in np.stack([chunk.begin[:, event], chunk.end[:, event]], 1).tolist()]
+    owner = np.concatenate([chunk.owner[stretch] for stretch in stretches])
+    points = np.concatenate([chunk.points[stretch] for stretch in stretches])
+    order = np.lexsort((owner, -points))
+    _, first = np.unique(owner[order], return_index=True)
+    order = order[np.sort(first)]
+    stop = written + len(order)
+    out.event[written:stop] = chunk.first + event
+    out.subscription[written:stop], out.score[written:stop] = owner[order] >> 1, points[order]
+    return stop

@@ -1,9 +1,8 @@
-"""Lays records out: chooses the second row of each, writes its words, sorts all into tiers and groups."""
+"""Lays records out: what each clause needs, sorted into tiers and groups."""
 
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -11,28 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.block.conjunctions import Programs
 from index.block.ladders import places_of
-from index.block.layout import (
-    ALL,
-    GENERAL,
-    KIND_SHIFT,
-    LINEAR,
-    LONG,
-    NEGATED,
-    NO_LEAF,
-    ROW_SHIFT,
-    TAIL_LIMIT,
-    TAIL_SHIFT,
-    UNIT,
-    WORDS_LIMIT,
-    Float64s,
-    Int32s,
-    Int64s,
-    UInt16s,
-)
-from index.block.leaves import Leaf
-from index.block.programs import COPIES, Compiled, Compiler, Program
+from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s, UInt16s
+from index.block.leaves import LeafTable
+from index.block.programs import COPIES
+from index.block.record_words import SHARED, Copies, WeightCodes, write_records
 from index.block.rows import Arrays, Rows, starts_of
+from index.block.second_rows import second_rows
 from schemas.errors import TocsinError
 
 TIER_SHARES = (0.01, 0.05, 0.2)
@@ -41,151 +26,14 @@ TIER_SHARES = (0.01, 0.05, 0.2)
 _WORDS_LIMIT = 2**31 - 1
 
 
-class Copy(NamedTuple):
-    """A record to be: a clause, and which of its access rows it is posted under, or `SHARED`."""
-
-    clause: int
-    place: int
-
-
-SHARED = -1
-
-
-def copies_of(clauses: Sequence[Program]) -> list[Copy]:
-    """Return the records that clauses need."""
-    copies = []
-    for number, clause in enumerate(clauses):
-        if len(clause.access) > COPIES:
-            copies.append(Copy(number, SHARED))
-        else:
-            copies += [Copy(number, place) for place in range(len(clause.access))]
-    return copies
-
-
-def second_rows(rows: Rows, clauses: Sequence[Program], copies: Sequence[Copy]) -> Int32s:
-    """Return a second row for each record, or `ALL`: of its literals with a row the one that gathers most.
-
-    A row scores the number of records that could share the group, times how much it says: minus the logarithm of its
-    frequency.
-    """
-    copy, first, second, frequency = array("i"), array("i"), array("i"), array("d")
-    for number, (clause, place) in enumerate(copies):
-        p = ALL if place == SHARED else clauses[clause].access[place]
-        for part in clauses[clause].parts:
-            if part.row > ALL and part.row != p:
-                copy.append(number)
-                first.append(p)
-                second.append(part.row)
-                frequency.append(part.probability)
-    chosen = np.full(len(copies), ALL, np.int32)
-    if len(copy):
-        key = np.frombuffer(first, np.int32).astype(np.int64) * rows.count + np.frombuffer(second, np.int32)
-        _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
-        says = count[inverse] * -np.log(np.clip(np.frombuffer(frequency), 1e-6, 0.99))
-        owner = np.frombuffer(copy, np.int32)
-        best = np.lexsort((np.frombuffer(second, np.int32), -says, owner))
-        new = np.ones(len(best), np.bool_)
-        new[1:] = np.diff(owner[best]) != 0
-        chosen[owner[best][new]] = np.frombuffer(second, np.int32)[best][new]
-    return chosen
-
-
-class WeightCodes(NamedTuple):
-    """How weights are written in words: the bits of float32 where that loses nothing, else places in a table."""
-
-    code: list[int]
-    table: Float64s
-
-    @classmethod
-    def of(cls, leaves: Sequence[Leaf]) -> WeightCodes:
-        """Return a code for each leaf's weight; that of an uneven leaf has no meaning."""
-        weights = np.array([leaf.weight or 0.0 for leaf in leaves], np.float64)
-        short = weights.astype(np.float32)
-        if (short == weights).all():
-            return cls(short.view(np.int32).tolist(), np.zeros(0))
-        table, place = np.unique(np.append(weights, 0.0), return_inverse=True)
-        return cls(place[:-1].tolist(), table)
-
-    def zero(self) -> int:
-        """Return the code of the weight 0."""
-        return int(np.searchsorted(self.table, 0.0))
-
-
-class Writer:
-    """Writes the words of records, and their heads.
-
-    Attributes
-    ----------
-    words, heads, lengths
-        What has been written.
-    general
-        The clauses that general records name, in the order of their numbers there.
-    """
-
-    def __init__(self, rows: Rows, compiler: Compiler, leaves: Sequence[Leaf]) -> None:
-        self._leaves = leaves
-        self._codes = WeightCodes.of(leaves)
-        self._zero = self._codes.zero()
-        self._attribute = row_attributes(rows)
-        self._weighs = self._attribute >= 0
-        self._compiler = compiler
-        self._places: dict[int, int] = {}
-        self.words, self.heads, self.lengths = array("i"), array("i"), array("i")
-        self.general: list[int] = []
-
-    def write(self, copy: Copy, clause: Program, second: int) -> None:
-        """Write one record."""
-        before = len(self.words)
-        head = -1 if clause.leaves is None else self._simple(clause.access[0], clause, clause.leaves, second)
-        if head < 0:
-            head = self._general(copy, clause, second)
-        self.heads.append(head)
-        self.lengths.append(len(self.words) - before)
-
-    def parts(self) -> Arrays:
-        """Return what all records share."""
-        return {"weight_table": self._codes.table, "row_attribute": self._attribute}
-
-    def _simple(self, first: int, clause: Program, leaves: list[int], second: int) -> int:
-        """Write a conjunction of literals and return its head, or -1 when it is too long for one."""
-        implied = _implied(clause.parts, second)
-        places = [place for place in range(len(clause.parts)) if place != implied]
-        positive = [place for place in places if not clause.parts[place].code[0] & NEGATED]
-        scoring = [leaves[0], NO_LEAF if implied < 0 else leaves[1 + implied], *(leaves[1 + p] for p in positive)]
-        if len(scoring) > TAIL_LIMIT:
-            return -1
-        code = list(chain.from_iterable(clause.parts[place].code for place in places))
-        if len(code) > WORDS_LIMIT:
-            return -1
-        self.words.extend(code)
-        rows = [first, second, *(clause.parts[place].code[0] >> ROW_SHIFT for place in positive)]
-        weighing = [
-            leaf for row, leaf in zip(rows, scoring, strict=True) if row < len(self._weighs) and self._weighs[row]
-        ]
-        if all(leaf >= 0 and self._leaves[leaf].weight == 1.0 for leaf in weighing):
-            return UNIT << KIND_SHIFT | len(weighing) << TAIL_SHIFT | len(code)
-        self.words.extend(self._codes.code[leaf] if leaf >= 0 else self._zero for leaf in scoring)
-        return LINEAR << KIND_SHIFT | len(scoring) << TAIL_SHIFT | len(code)
-
-    def _general(self, copy: Copy, clause: Program, second: int) -> int:
-        """Write any program; a copy leaves to the earlier ones the events in which their access rows hold."""
-        implied = _implied(clause.parts, second)
-        code = list(chain.from_iterable(part.code for i, part in enumerate(clause.parts) if i != implied))
-        if copy.place > 0:
-            code += [self._compiler.exclusion(row) for row in clause.access[: copy.place]]
-        number = self._places.setdefault(copy.clause, len(self.general))
-        if number == len(self.general):
-            self.general.append(copy.clause)
-        if len(code) <= WORDS_LIMIT:
-            self.words.extend((*code, number))
-            return GENERAL << KIND_SHIFT | 1 << TAIL_SHIFT | len(code)
-        self.words.extend((len(code), *code, number))
-        return LONG << KIND_SHIFT
-
-
-def _implied(parts: Sequence[Compiled], second: int) -> int:
-    """Return the place of the part that the second row stands for, or -1; one written twice is tested once more."""
-    return -1 if second == ALL else next(place for place, part in enumerate(parts) if part.row == second)
+def copies_of(programs: Programs) -> Copies:
+    """Return the records that clauses need: one for each access row, or one that is shared."""
+    rows = np.diff(programs.access_start)
+    copies = np.where(rows > COPIES, 1, rows)
+    clause = np.repeat(np.arange(len(rows)), copies)
+    place = np.arange(len(clause)) - np.repeat(np.cumsum(copies) - copies, copies)
+    place[rows[clause] > COPIES] = SHARED
+    return Copies(clause, place)
 
 
 def row_attributes(rows: Rows) -> Int32s:
@@ -199,39 +47,43 @@ def row_attributes(rows: Rows) -> Int32s:
 
 
 def lay_out(
-    rows: Rows, compiler: Compiler, clauses: Sequence[Program], owners: Int32s, points: Int64s, leaves: Sequence[Leaf]
-) -> tuple[Arrays, list[int]]:
+    rows: Rows, programs: Programs, lazy: Bools, owners: Int32s, points: Int64s, leaves: LeafTable
+) -> tuple[Arrays, Int64s]:
     """Return the parts of `index.block.layout.PostingArrays` and the clauses that general records name.
 
     Parameters
     ----------
-    rows, compiler, clauses, leaves
+    rows, programs, leaves
         What was compiled.
+    lazy
+        By row: whether it is derived when first read.
     owners
         int32 [clauses], the subscriptions.
     points
         int64 [subscriptions], the priorities in score units.
     """
-    copies = copies_of(clauses)
-    second = second_rows(rows, clauses, copies)
-    writer = Writer(rows, compiler, leaves)
-    row, bound = array("i"), array("d")
-    for copy, q in zip(copies, second.tolist(), strict=True):
-        clause = clauses[copy.clause]
-        writer.write(copy, clause, q)
-        row.append(rows.count if copy.place == SHARED else clause.access[copy.place])
-        bound.append(clause.bound)
-    owner = owners[np.array([copy.clause for copy in copies], np.int64)]
-    shared = [clauses[copy.clause].access for copy in copies if copy.place == SHARED]
+    copies = copies_of(programs)
+    is_shared = copies.place == SHARED
+    row = programs.access[programs.access_start[copies.clause] + copies.place]
+    row[is_shared] = ALL
+    second = second_rows(programs, copies.clause, row, rows.count)
+    row[is_shared] = rows.count
+    codes = WeightCodes.of(leaves)
+    attribute = row_attributes(rows)
+    written = write_records(programs, copies, second, lazy, attribute >= 0, leaves, codes)
+    owner = owners[copies.clause]
     records = Records(
-        np.array(row, np.int32),
+        row,
         second,
         owner,
-        np.array(bound) + np.maximum(points[owner], 0),
-        np.array(writer.heads, np.int32).astype(np.uint16),
-        np.array(writer.lengths, np.int64),
+        programs.bound[copies.clause] + np.maximum(points[owner], 0),
+        written.heads.astype(np.uint16),
+        written.lengths,
     )
-    return records.arrays(rows.count, np.array(writer.words, np.int32), shared) | writer.parts(), writer.general
+    starts, access = programs.access_start, programs.access
+    shared = [access[starts[clause] : starts[clause + 1]] for clause in copies.clause[is_shared].tolist()]
+    parts: Arrays = {"weight_table": codes.table, "row_attribute": attribute}
+    return records.arrays(rows.count, written.words, shared) | parts, written.general
 
 
 class Records(NamedTuple):
@@ -256,7 +108,7 @@ class Records(NamedTuple):
     head: UInt16s
     lengths: Int64s
 
-    def arrays(self, rows: int, words: Int32s, shared: Sequence[tuple[int, ...]]) -> Arrays:
+    def arrays(self, rows: int, words: Int32s, shared: Sequence[Int32s]) -> Arrays:
         """Sort the records into tiers, lists and groups."""
         if len(words) > _WORDS_LIMIT:
             raise TocsinError("The programs of one segment are too long. Build smaller segments.")

@@ -102,11 +102,10 @@ class Program(NamedTuple):
         Its rows; `ALL` alone when it has no access set. More than `COPIES` are not implied by the clause's place.
     parts
         The conjuncts in the order in which they are to be tested; those that the access rows imply are left out.
-    leaves
-        For a conjunction of literals with a row each: the leaf, or NO_LEAF, of the access row's and of each positive
-        part's literal, NO_SCORE for the others. None for other clauses.
+    literals
+        For each part the literal that it is, -1 for a tree.
     scoring, score, score_depth
-        For those: SUM, TREE or SHARE; leaves or score program; frames that it needs.
+        SUM, TREE or SHARE; leaves or score program; frames that it needs.
     fixed, varying
         What every plain event gets that satisfies the clause, in score units; how many words of the score program, from
         the first, decide what else it gets.
@@ -116,7 +115,7 @@ class Program(NamedTuple):
 
     access: tuple[int, ...]
     parts: list[Compiled]
-    leaves: list[int] | None
+    literals: list[Literal]
     scoring: int
     score: list[int]
     score_depth: int
@@ -155,38 +154,21 @@ class Compiler:
         """Compile a clause."""
         args = clause.args
         pairs = [
-            (self.conjunct(arg), arg.leaf if not arg.literal & 1 else NO_SCORE)
-            if isinstance(arg, Test)
-            else (self._branch(arg), NO_SCORE)
+            (self.conjunct(arg), arg.literal) if isinstance(arg, Test) else (self._branch(arg), -1)
             for arg in args
             if not isinstance(arg, Constant)
         ]
         pairs.sort(key=lambda pair: pair[0].probability)
         chosen = min(pairs, key=lambda pair: pair[0].cost, default=None)
         access: tuple[int, ...] = (ALL,)
-        access_leaf = NO_LEAF
         if chosen is not None and chosen[0].cost < math.inf:
             access = chosen[0].access
             if chosen[0].exact and len(access) <= COPIES:
                 pairs.remove(chosen)
-                access_leaf = chosen[1]
-        parts = [part for part, _ in pairs]
+        parts, literals = [part for part, _ in pairs], [literal for _, literal in pairs]
         if clause.weighing is not None:
-            return Program(access, parts, None, *self._weighed(clause.weighing))
-        bound = sum(self._bound(arg) for arg in args)
-        if len(access) == 1 and self._even(args):
-            leaves = [access_leaf, *(leaf for _, leaf in pairs)]
-            return Program(access, parts, leaves, SUM, [], 0, 0, 0, bound)
-        return Program(access, parts, None, *self._score(args), bound)
-
-    def _even(self, args: Sequence[Node]) -> bool:
-        """Return whether all are literals with a row and one weight each."""
-        for arg in args:
-            if not isinstance(arg, Test) or self._rows.row[arg.literal >> 1] < 0:
-                return False
-            if arg.leaf >= 0 and self._leaves[arg.leaf].weight is None:
-                return False
-        return True
+            return Program(access, parts, literals, *self._weighed(clause.weighing))
+        return Program(access, parts, literals, *self._score(args), sum(self._bound(arg) for arg in args))
 
     def conjunct(self, test: Test) -> Compiled:
         """Return the code of a literal that is an argument of a clause."""
@@ -215,10 +197,6 @@ class Compiler:
             return Compiled(1 - frequency, math.inf, (), code, 0)
         single = row if row >= 0 and not code[0] & (LAZY | ONCE) else -1
         return Compiled(frequency, frequency, tuple(held), code, 0, exact=True, row=single)
-
-    def exclusion(self, row: int) -> int:
-        """Return the word of a conjunct that is false where the row holds."""
-        return self._word(row) | NEGATED | LAST
 
     def _cut(self, row: int) -> tuple[int, int, int]:
         """Return the ladder of a range row, and its first and last rank there."""
@@ -324,6 +302,24 @@ class Compiler:
                     depth = max(depth, frames)
             done[id(branch)] = ([*code, CLOSE], depth + 1)
         return done[id(root)]
+
+
+def leaf_words(program: Program) -> list[bool]:
+    """Return which words of a score program are leaves."""
+    if program.scoring == SUM:
+        return [True] * len(program.score)
+    first = 4 if program.scoring == SHARE else 0
+    marks = [False] * len(program.score)
+    place = first
+    while place < len(marks):
+        word = program.score[place]
+        if word >= 0:
+            place += 1
+            marks[place] = program.score[place] >= 0
+        elif word == ADD:
+            place += 2
+        place += 1
+    return marks
 
 
 def halves(number: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from index.block.kernel import kernel
 from index.block.layout import Float64s, Int32s, Int64s
-from index.engine import Matches
+from index.block.ordering import Runs
 
 RANK_LIMIT = 1024
 """Events that want more matches than this get all, cut to their number when they have been ordered."""
@@ -67,13 +67,11 @@ class Best(NamedTuple):
         table = np.empty(4 * int(room.max(initial=1)), np.int32)
         return cls(start, wanted, size, np.empty(start[-1], np.int32), np.empty(start[-1], np.int64), table, *doubles)
 
-    def held(self, base: int) -> Matches:
-        """Return what is held, event by event, unordered, as owner words; ``base`` is the first event's row."""
+    def runs(self, first: int) -> Runs:
+        """Return what is held, as a chunk's matches; ``first`` is the chunk's first event."""
         cut_all(self)
-        place = np.arange(len(self.owner)) - np.repeat(self.start[:-1], np.diff(self.start))
-        filled = place < np.repeat(self.size, np.diff(self.start))
-        event = np.repeat(np.arange(base, base + len(self.size), dtype=np.int32), self.size)
-        return Matches(event, self.owner[filled], self.points[filled])
+        begin = self.start[:-1].reshape(1, -1).copy()
+        return Runs(first, begin, begin + self.size, self.owner, self.points)
 
 
 @kernel

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.classic.arrays import Int32s, Int64s, UInt8s
 from index.engine import Matches
 
@@ -84,20 +84,20 @@ class Answers(NamedTuple):
         return Matches.joined(found)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def room(answers):  # type: ignore[no-untyped-def]
     """Return whether all subscriptions may be answers of one more event."""
     return answers.state[0] + len(answers.place) <= len(answers.owner)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def begin(answers, limit):  # type: ignore[no-untyped-def]
     """Begin an event that wants at most ``limit`` answers; 0 means all."""
     answers.state[1] = 0
     answers.state[2] = limit
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def finish(answers, event):  # type: ignore[no-untyped-def]
     """End an event."""
     base = answers.state[0]
@@ -108,14 +108,14 @@ def finish(answers, event):  # type: ignore[no-untyped-def]
     answers.state[0] = stop
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def threshold(answers):  # type: ignore[no-untyped-def]
     """Return the lowest score held once no more are wanted: only what beats or equals it may be an answer."""
     base, held, limit = answers.state
     return answers.points[base] if limit > 0 and held >= limit else np.int64(NO_THRESHOLD)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def offer(answers, owner, points):  # type: ignore[no-untyped-def]
     """Offer a subscription that is not dead with the score of one of its clauses."""
     base, held, limit = answers.state
@@ -138,12 +138,12 @@ def offer(answers, owner, points):  # type: ignore[no-untyped-def]
         _sink(answers, base, held, 0)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _worse(points, owner, other_points, other_owner):  # type: ignore[no-untyped-def]
     return points < other_points or (points == other_points and owner > other_owner)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rise(answers, base, i):  # type: ignore[no-untyped-def]
     while i > 0:
         above = (i - 1) >> 1
@@ -155,7 +155,7 @@ def _rise(answers, base, i):  # type: ignore[no-untyped-def]
         i = above
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sink(answers, base, held, i):  # type: ignore[no-untyped-def]
     points, owner = answers.points, answers.owner
     while 2 * i + 1 < held:
@@ -170,7 +170,7 @@ def _sink(answers, base, held, i):  # type: ignore[no-untyped-def]
         i = below
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _exchange(answers, base, i, j):  # type: ignore[no-untyped-def]
     points, owner = answers.points, answers.owner
     a, b = base + i, base + j

@@ -18,28 +18,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
+from index.block.kernel import inlined, kernel
+from index.block.vocabulary import Vocabulary
 from index.classic import answers as held
-from index.classic.answers import Answers
-from index.classic.arrays import Int32s, Int64s, group, read_only
-from index.classic.conjunctions import disjunction, read_conjunctions
-from index.classic.keys import KeyReader, number_keys
-from index.classic.literals import LiteralReader
+from index.classic.arrays import Arrays, Int32s, Int64s, group, read_only
+from index.classic.clauses import Clause
+from index.classic.counters import CANDIDATES, ENTRIES, READ
+from index.classic.dnf_engine import DnfEngine
+from index.classic.event_matcher import EventMatcher, Run
+from index.classic.keys import EventKeys, KeyTable
 from index.classic.owners import Owners, offer_owners
 from index.classic.postings import Postings, build_postings
-from index.classic.ranges import Method
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
-from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
 
 VIOLATED = -(2**30)
 """The count of a conjunction with a violated exclusion: no number of literals brings it back to 0."""
 
 
-class Counts(NamedTuple):
+class Tally(NamedTuple):
     """What is counted of one event; zero between events.
 
     Attributes
@@ -66,7 +65,7 @@ class Counts(NamedTuple):
     state: Int64s
 
     @classmethod
-    def of(cls, size: Int32s) -> Counts:
+    def of(cls, size: Int32s) -> Tally:
         """Return memory for conjunctions of these sizes."""
         first = np.append(0, np.cumsum(size, dtype=np.int64))
         n = len(size)
@@ -80,75 +79,48 @@ class Counts(NamedTuple):
         )
 
 
-class Counting:
-    """See the module.
-
-    Parameters
-    ----------
-    ranges
-        How range predicates become keys: `index.classic.ranges`.
-    """
+class Counting(DnfEngine):
+    """See the module."""
 
     name = "counting"
 
-    def __init__(self, ranges: Method = "hierarchy") -> None:
-        self._ranges: Method = ranges
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        disjunction(self.name, LiteralReader(self.name), subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        reader = LiteralReader(self.name)
-        conjunctions = read_conjunctions(self.name, reader, subscriptions)
-        table = number_keys(reader.vocabulary, self._ranges)
-        arrays, number = build_postings(table, list(conjunctions.distinct))
-        return table.arrays | arrays | conjunctions.owners(number)
+    def arrays(self, vocabulary: Vocabulary, table: KeyTable, conjunctions: Sequence[Clause]) -> tuple[Arrays, Int32s]:
+        """See `index.classic.dnf_engine.DnfEngine.arrays`."""
+        return build_postings(table, conjunctions)
 
     def open(self, parts: Parts) -> CountingMatcher:
         """Wrap a segment's arrays; nothing is copied."""
         return CountingMatcher(parts)
 
 
-class CountingMatcher:
+class CountingMatcher(EventMatcher):
     """A segment's arrays and the memory to match with."""
 
     def __init__(self, parts: Parts) -> None:
-        self._keys = KeyReader(parts)
+        super().__init__(parts)
         self._postings = group(Postings, parts)
         self._owners = group(Owners, parts)
         self._size = read_only(parts, "size")
-        self._counts = Counts.of(self._size)
-        self._answers = Answers.of(self.count)
+        self._tally = Tally.of(self._size)
 
-    @property
-    def count(self) -> int:
-        """The number of subscriptions, dead ones included."""
-        return len(self._owners.owner_points)
-
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
-        view = self._keys.view(block)
-        self._answers.bury(dead)
-        return self._answers.gathered(
-            block.size,
-            lambda first: _match(
-                first,
-                block.top,
-                view,
-                self._keys.attribute,
-                self._postings,
-                self._size,
-                self._owners,
-                self._counts,
-                self._answers,
-            ),
+    def prepared(self, block: EventBlock, view: EventKeys) -> Run:
+        """See `index.classic.event_matcher.EventMatcher.prepared`."""
+        return lambda first: _match(
+            first,
+            block.top,
+            view,
+            self.keys.attribute,
+            self._postings,
+            self._size,
+            self._owners,
+            self._tally,
+            self.answers,
+            self.counts,
         )
 
 
-@njit(cache=True, nogil=True)
-def _match(event, top, view, attribute, postings, size, owners, counts, answers):  # type: ignore[no-untyped-def]
+@kernel
+def _match(event, top, view, attribute, postings, size, owners, tally, answers, counts):  # type: ignore[no-untyped-def]
     """Match events until the answers have no room for one more; return the first that is left."""
     while event < len(top) and held.room(answers):
         held.begin(answers, top[event])
@@ -159,75 +131,85 @@ def _match(event, top, view, attribute, postings, size, owners, counts, answers)
             j = i + 1
             while j < stop and attribute[view.key[j]] == attribute[view.key[i]]:
                 j += 1
+            for k in range(i, j):
+                counts[ENTRIES] += _entries(view.key[k], postings)
             if even and j == i + 1:
-                _count(view.key[i], postings, counts)
+                _count(view.key[i], postings, tally)
             else:
-                counts.state[1] += 1
+                tally.state[1] += 1
                 for k in range(i, j):
-                    _count_and_score(view.key[k], view.weight[k], postings, counts)
+                    _count_and_score(view.key[k], view.weight[k], postings, tally)
             i = j
-        _offer_excluded(postings, counts, owners, answers)
-        _offer_counted(even, size, counts, owners, answers)
+        counts[CANDIDATES] += tally.state[0]
+        _offer_excluded(postings, tally, owners, answers)
+        _offer_counted(even, size, tally, owners, answers)
         held.finish(answers, event)
         event += 1
+    counts[READ] = counts[ENTRIES]
     return event
 
 
-@njit(cache=True, nogil=True)
-def _count(key, postings, counts):  # type: ignore[no-untyped-def]
+@inlined
+def _entries(key, postings):  # type: ignore[no-untyped-def]
+    """Return how many entries the lists of a key have."""
+    return postings.list_start[postings.key_list[key + 1]] - postings.list_start[postings.key_list[key]]
+
+
+@kernel
+def _count(key, postings, tally):  # type: ignore[no-untyped-def]
     """Count the entries of a key that is alone with its attribute: each is another literal."""
     start, stop = postings.list_start[postings.key_list[key]], postings.list_start[postings.key_list[key + 1]]
-    touched = counts.state[0]
+    touched = tally.state[0]
     for i in range(start, stop):
         code = postings.entry[i]
         conjunction = code >> 1
-        if counts.literals[conjunction] == 0:
-            counts.touched[touched] = conjunction
+        if tally.literals[conjunction] == 0:
+            tally.touched[touched] = conjunction
             touched += 1
-        counts.literals[conjunction] = counts.literals[conjunction] + 1 if code & 1 else VIOLATED
-    counts.state[0] = touched
+        tally.literals[conjunction] = tally.literals[conjunction] + 1 if code & 1 else VIOLATED
+    tally.state[0] = touched
 
 
-@njit(cache=True, nogil=True)
-def _count_and_score(key, event_weight, postings, counts):  # type: ignore[no-untyped-def]
-    """Count the entries of one of an attribute's keys: a literal that holds through several counts once."""
+@kernel
+def _count_and_score(key, event_weight, postings, tally):  # type: ignore[no-untyped-def]
+    """Count the entries of one of an attribute's keys: a literal that holds through several tally once."""
     start, stop = postings.list_start[postings.key_list[key]], postings.list_start[postings.key_list[key + 1]]
     for i in range(start, stop):
         code = postings.entry[i]
         conjunction = code >> 1
-        if counts.literals[conjunction] == 0:
-            counts.touched[counts.state[0]] = conjunction
-            counts.state[0] += 1
+        if tally.literals[conjunction] == 0:
+            tally.touched[tally.state[0]] = conjunction
+            tally.state[0] += 1
         if not code & 1:
-            counts.literals[conjunction] = VIOLATED
+            tally.literals[conjunction] = VIOLATED
             continue
         weight = event_weight * postings.weight[i] if len(postings.weight) else event_weight
-        counts.points[conjunction] += np.int64(np.rint(weight * SCORE_SCALE))
-        slot = counts.first_slot[conjunction] + postings.slot[i]
-        if counts.seen[slot] != counts.state[1]:
-            counts.seen[slot] = counts.state[1]
-            counts.literals[conjunction] += 1
+        tally.points[conjunction] += np.int64(np.rint(weight * SCORE_SCALE))
+        slot = tally.first_slot[conjunction] + postings.slot[i]
+        if tally.seen[slot] != tally.state[1]:
+            tally.seen[slot] = tally.state[1]
+            tally.literals[conjunction] += 1
 
 
-@njit(cache=True, nogil=True)
-def _offer_excluded(postings, counts, owners, answers):  # type: ignore[no-untyped-def]
+@kernel
+def _offer_excluded(postings, tally, owners, answers):  # type: ignore[no-untyped-def]
     """Offer the conjunctions of exclusions alone, list Z, none of which is violated."""
     zero = len(postings.key_list) - 2
     start, stop = postings.list_start[postings.key_list[zero]], postings.list_start[postings.key_list[zero + 1]]
     for i in range(start, stop):
         conjunction = postings.entry[i] >> 1
-        if counts.literals[conjunction] == 0:
+        if tally.literals[conjunction] == 0:
             offer_owners(conjunction, np.int64(0), owners, answers)
 
 
-@njit(cache=True, nogil=True)
-def _offer_counted(even, size, counts, owners, answers):  # type: ignore[no-untyped-def]
-    """Offer the conjunctions whose count has reached their size, and forget all counts."""
-    for i in range(counts.state[0]):
-        conjunction = counts.touched[i]
-        if counts.literals[conjunction] == size[conjunction]:
-            points = np.int64(size[conjunction]) * SCORE_SCALE if even else counts.points[conjunction]
+@kernel
+def _offer_counted(even, size, tally, owners, answers):  # type: ignore[no-untyped-def]
+    """Offer the conjunctions whose count has reached their size, and forget all tally."""
+    for i in range(tally.state[0]):
+        conjunction = tally.touched[i]
+        if tally.literals[conjunction] == size[conjunction]:
+            points = np.int64(size[conjunction]) * SCORE_SCALE if even else tally.points[conjunction]
             offer_owners(conjunction, points, owners, answers)
-        counts.literals[conjunction] = 0
-        counts.points[conjunction] = 0
-    counts.state[0] = 0
+        tally.literals[conjunction] = 0
+        tally.points[conjunction] = 0
+    tally.state[0] = 0

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.classic.arrays import Int32s, Int64s
+from index.classic.counters import ENTRIES, READ
 from index.classic.keys import EventKeys
 from index.classic.postings import NO_SLOT, Postings
 
@@ -27,6 +28,8 @@ class Cursors(NamedTuple):
         int64 [largest size + 3]: lists of size k are ``bucket[k]`` to ``bucket[k + 1]`` of the next two.
     list, source
         int32, int64 [most lists of an event]: an event's lists, and the event's entry that has the key.
+    bound
+        int64 [most lists]: the most that a list can add to a score; of ranked events only.
     current
         int64 [most lists]: the current entries of the open lists, ascending.
     which
@@ -42,6 +45,7 @@ class Cursors(NamedTuple):
     bucket: Int64s
     list: Int32s
     source: Int64s
+    bound: Int64s
     current: Int64s
     which: Int64s
     at: Int64s
@@ -58,11 +62,11 @@ class Cursors(NamedTuple):
         most = int((total[view.start[1:]] - total[view.start[:-1]]).max(initial=0) + lists[-1])
         largest = int(postings.list_size.max(initial=0))
         bucket, seen, stamp = (np.zeros(n, np.int64) for n in (largest + 3, largest if slots is None else slots, 1))
-        source, current, which, at, stop = (np.zeros(most, np.int64) for _ in range(5))
-        return cls(bucket, np.zeros(most, np.int32), source, current, which, at, stop, seen, stamp)
+        source, bound, current, which, at, stop = (np.zeros(most, np.int64) for _ in range(6))
+        return cls(bucket, np.zeros(most, np.int32), source, bound, current, which, at, stop, seen, stamp)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(first, stop, key, postings, cursors):  # type: ignore[no-untyped-def]
     """Sort the lists of an event, whose entries are ``first`` to ``stop``, by size; an attribute's stay together."""
     bucket, key_list, size = cursors.bucket, postings.key_list, postings.list_size
@@ -83,25 +87,27 @@ def gather(first, stop, key, postings, cursors):  # type: ignore[no-untyped-def]
             cursors.source[place] = i
 
 
-@njit(cache=True, nogil=True)
-def open_lists(low, high, postings, cursors):  # type: ignore[no-untyped-def]
+@kernel
+def open_lists(low, high, postings, cursors, counts):  # type: ignore[no-untyped-def]
     """Put the lists ``low`` to ``high`` at their first entries, sorted by these; return their number."""
     current, which = cursors.current, cursors.which
     for i in range(low, high):
         one = cursors.list[i]
         cursors.at[i] = postings.list_start[one]
         cursors.stop[i] = postings.list_start[one + 1]
-        code = np.int64(postings.entry[cursors.at[i]])
+        counts[ENTRIES] += cursors.stop[i] - cursors.at[i]
+        entry = np.int64(postings.entry[cursors.at[i]])
         j = i - low
-        while j > 0 and current[j - 1] > code:
+        while j > 0 and current[j - 1] > entry:
             current[j], which[j] = current[j - 1], which[j - 1]
             j -= 1
-        current[j], which[j] = code, i
+        current[j], which[j] = entry, i
+    counts[READ] += high - low
     return high - low
 
 
-@njit(cache=True, nogil=True)
-def skip(n, next_id, entry, cursors):  # type: ignore[no-untyped-def]
+@kernel
+def skip(n, next_id, entry, cursors, counts):  # type: ignore[no-untyped-def]
     """Move every list to its first id of at least ``next_id``; return how many lists are not at their end.
 
     Only the first lists stand before that id. They are moved from the last of them to the first, each into its place
@@ -117,7 +123,9 @@ def skip(n, next_id, entry, cursors):  # type: ignore[no-untyped-def]
         at = _seek(entry, cursors.at[one] + 1, cursors.stop[one], target)
         cursors.at[one] = at
         j = i
-        if at == cursors.stop[one]:
+        ended = at == cursors.stop[one]
+        counts[READ] += not ended
+        if ended:
             n -= 1
             while j < n:
                 current[j], which[j] = current[j + 1], which[j + 1]
@@ -131,7 +139,7 @@ def skip(n, next_id, entry, cursors):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _seek(entry, low, stop, target):  # type: ignore[no-untyped-def]
     """Return the first place from ``low`` on with an entry of at least ``target``, by growing steps and then halves."""
     step = 1
@@ -150,13 +158,13 @@ def _seek(entry, low, stop, target):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def distinct(n, slot, cursors):  # type: ignore[no-untyped-def]
     """Return how many literals of the first list's conjunction hold; none of its exclusions is violated."""
     cursors.stamp[0] += 1
-    stamp, code, held = cursors.stamp[0], cursors.current[0], 0
+    stamp, entry, held = cursors.stamp[0], cursors.current[0], 0
     for i in range(n):
-        if cursors.current[i] != code:
+        if cursors.current[i] != entry:
             break
         one = slot[cursors.at[cursors.which[i]]]
         if one != NO_SLOT and cursors.seen[one] != stamp:
@@ -165,23 +173,23 @@ def distinct(n, slot, cursors):  # type: ignore[no-untyped-def]
     return held
 
 
-@njit(cache=True, nogil=True)
-def satisfied(event, view, postings, cursors, out):  # type: ignore[no-untyped-def]
+@kernel
+def satisfied(event, view, postings, cursors, counts, out):  # type: ignore[no-untyped-def]
     """Write the conjunctions that the event satisfies to ``out``, each once; return their number."""
     gather(view.start[event], view.start[event + 1], view.key, postings, cursors)
     found = 0
     for size in range(len(cursors.bucket) - 3, -1, -1):
         low, high = cursors.bucket[size], cursors.bucket[size + 1]
         wanted = max(size, 1)
-        n = open_lists(low, high, postings, cursors) if high - low >= wanted else 0
+        n = open_lists(low, high, postings, cursors, counts) if high - low >= wanted else 0
         # The first lists stand at the smallest ids; an id before that of the wanted-th list has too few lists.
         while n >= wanted:
             pivot = cursors.current[wanted - 1] >> 1
             if cursors.current[0] >> 1 != pivot:
-                n = skip(n, pivot, postings.entry, cursors)
+                n = skip(n, pivot, postings.entry, cursors, counts)
                 continue
             if cursors.current[0] & 1 and distinct(n, postings.slot, cursors) >= size:
                 out[found] = pivot
                 found += 1
-            n = skip(n, pivot + 1, postings.entry, cursors)
+            n = skip(n, pivot + 1, postings.entry, cursors, counts)
     return found

@@ -9,42 +9,24 @@ level, so memory grows with the depth. It expresses all trees of mode ``all``, b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from index.classic.arrays import Int32s, group
+from index.classic.arrays import Arrays, Int32s, group
 from index.classic.dewey_kernel import LabelArrays, OpenNodes, true_trees
 from index.classic.dewey_labels import dewey_labels
 from index.classic.keys import EventKeys
-from index.classic.tree_engine import plant
-from index.classic.tree_forms import TreeReader
+from index.classic.tree_engine import Plantation, TreeEngine
 from index.classic.tree_index import IndexedTreeMatcher, index_arrays
 from index.engine import Parts
-from schemas.records import Subscription
 
 
-class Dewey:
-    """The engine ``dewey``.
-
-    Parameters
-    ----------
-    as_written
-        See `index.classic.tree_forms.TreeReader`.
-    """
+class Dewey(TreeEngine):
+    """The engine ``dewey``."""
 
     name = "dewey"
 
-    def __init__(self, as_written: bool = False) -> None:
-        self._as_written = as_written
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        TreeReader(self.name, self._as_written).read(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        plants = plant(self.name, subscriptions, keep_all=False, as_written=self._as_written)
+    def arrays(self, plants: Plantation) -> Arrays:
+        """See `index.classic.tree_engine.TreeEngine.arrays`."""
         return index_arrays(plants) | dewey_labels(plants.trees)
 
     def open(self, parts: Parts) -> DeweyMatcher:

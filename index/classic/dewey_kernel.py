@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
+from index.block.kernel import kernel
 from index.classic.arrays import Int32s, Int64s, UInt8s
 
 
@@ -44,7 +43,7 @@ class OpenNodes(NamedTuple):
     last_child: UInt8s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate_dewey(annotations, first, stop, labels, nodes):  # type: ignore[no-untyped-def]
     """Return whether the tree of the true annotations ``annotations[first:stop]``, ascending and not empty, is true.
 
@@ -65,7 +64,7 @@ def evaluate_dewey(annotations, first, stop, labels, nodes):  # type: ignore[no-
     return nodes.result[0] & nodes.last_child[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common(edge, one, other):  # type: ignore[no-untyped-def]
     """Return the length of the common prefix of two labels; neither is a prefix of the other, so it ends in time."""
     length = 0
@@ -74,7 +73,7 @@ def _common(edge, one, other):  # type: ignore[no-untyped-def]
     return length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open(nodes, edge, label, depth, length):  # type: ignore[no-untyped-def]
     """Descend from the open node at ``depth`` to the leaf, which is true: its parent is given that."""
     while True:
@@ -92,7 +91,7 @@ def _open(nodes, edge, label, depth, length):  # type: ignore[no-untyped-def]
         nodes.result[depth], nodes.last_explored[depth], nodes.last_child[depth] = 1 - (depth & 1), 0, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _close(nodes, depth, until):  # type: ignore[no-untyped-def]
     """Close the nodes from ``depth`` up to the one below ``until``, each telling its parent what it is."""
     while depth > until:
@@ -104,7 +103,7 @@ def _close(nodes, depth, until):  # type: ignore[no-untyped-def]
             nodes.result[depth] &= value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def true_trees(annotations, annotation_tree, is_dead, labels, nodes, found):  # type: ignore[no-untyped-def]
     """Write the living trees that true annotations, ascending, make true; return their number."""
     n = len(annotations)

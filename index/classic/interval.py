@@ -8,42 +8,24 @@ expresses all trees of mode ``all``, but no value tests (patterns, ``within``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from index.classic.arrays import Int32s, Int64s, group
+from index.classic.arrays import Arrays, Int32s, Int64s, group
 from index.classic.interval_kernel import IntervalArrays, true_trees
 from index.classic.interval_labels import interval_labels
 from index.classic.keys import EventKeys
-from index.classic.tree_engine import plant
-from index.classic.tree_forms import TreeReader
+from index.classic.tree_engine import Plantation, TreeEngine
 from index.classic.tree_index import IndexedTreeMatcher, index_arrays
 from index.engine import Parts
-from schemas.records import Subscription
 
 
-class Interval:
-    """The engine ``interval``.
-
-    Parameters
-    ----------
-    as_written
-        See `index.classic.tree_forms.TreeReader`.
-    """
+class Interval(TreeEngine):
+    """The engine ``interval``."""
 
     name = "interval"
 
-    def __init__(self, as_written: bool = False) -> None:
-        self._as_written = as_written
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        TreeReader(self.name, self._as_written).read(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        plants = plant(self.name, subscriptions, keep_all=False, as_written=self._as_written)
+    def arrays(self, plants: Plantation) -> Arrays:
+        """See `index.classic.tree_engine.TreeEngine.arrays`."""
         return index_arrays(plants) | interval_labels(plants.trees)
 
     def open(self, parts: Parts) -> IntervalMatcher:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
+from index.block.kernel import kernel
 from index.classic.arrays import Int32s
 
 
@@ -25,7 +24,7 @@ class IntervalArrays(NamedTuple):
     tree_leaves: Int32s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate_interval(annotations, first, stop, leaves, intervals, matched, mark):  # type: ignore[no-untyped-def]
     """Return whether the true intervals ``annotations[first:stop]`` cover 1 to ``leaves`` without overlap.
 
@@ -41,7 +40,7 @@ def evaluate_interval(annotations, first, stop, leaves, intervals, matched, mark
     return matched[leaves] == mark
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def true_trees(annotations, annotation_tree, is_dead, intervals, matched, marks, found):  # type: ignore[no-untyped-def]
     """Write the living trees that true annotations, ascending, make true; return their number.
 

@@ -25,22 +25,24 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.block.vocabulary import ALWAYS
 from index.classic import answers as held
-from index.classic.answers import NO_THRESHOLD, Answers
+from index.classic.answers import NO_THRESHOLD
 from index.classic.arrays import Arrays, Int64s, UInt16s, group
+from index.classic.clauses import Clause
+from index.classic.counters import CANDIDATES, SKIPPED_BY_LIST
 from index.classic.cursors import Cursors, gather, open_lists, skip
 from index.classic.disjunctions import Cnf, conjunction, read_cnfs
-from index.classic.keys import KeyReader, number_keys
-from index.classic.literals import LiteralReader, Posted
+from index.classic.event_matcher import EventMatcher, Run
+from index.classic.keys import EventKeys, number_keys
+from index.classic.literals import LiteralReader
 from index.classic.owners import Owners, offer_owners
 from index.classic.postings import NO_SLOT, Postings, post
-from index.classic.pruning import CANDIDATES, SKIPPED_BY_LIST, Counters, list_sum, missing
+from index.classic.pruning import bound_lists, falls_short, missing
 from index.classic.ranges import Method
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
 from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
@@ -119,14 +121,14 @@ class KIndexCnf:
         ordered = [distinct[i] for i in np.argsort(number).tolist()]
         points = np.array(cnfs.points, np.int64)[np.array(cnfs.owner, np.int64)].max(initial=NO_THRESHOLD)
         bounds = {"most_points": np.array([points], np.int64)}
-        return table.arrays | arrays | cnfs.owners(number) | _disjunctions(ordered) | bounds
+        return table.arrays | arrays | cnfs.arrays(number) | _disjunctions(ordered) | bounds
 
     def open(self, parts: Parts) -> KIndexCnfMatcher:
         """Wrap a segment's arrays; nothing is copied."""
         return KIndexCnfMatcher(parts, self._prune)
 
 
-def _plain(disjunction: Sequence[Posted]) -> bool:
+def _plain(disjunction: Clause) -> bool:
     return not any(literal.negated or literal.literal == ALWAYS for literal in disjunction)
 
 
@@ -142,11 +144,11 @@ def _disjunctions(cnfs: Sequence[Cnf]) -> Arrays:
     }
 
 
-class KIndexCnfMatcher:
-    """A segment's arrays and the memory to match with."""
+class KIndexCnfMatcher(EventMatcher):
+    """A segment's arrays and the memory to match with; its counters know no sizes skipped."""
 
     def __init__(self, parts: Parts, prune: bool) -> None:
-        self._keys = KeyReader(parts)
+        super().__init__(parts)
         self._postings = group(Postings, parts)
         self._owners = group(Owners, parts)
         self._disjunctions = group(Disjunctions, parts)
@@ -154,112 +156,108 @@ class KIndexCnfMatcher:
         self._slots = int(np.diff(self._disjunctions.literal_start).max(initial=0))
         most = int(np.diff(self._disjunctions.disjunction_start).max(initial=0))
         self._memory = Verification(*(np.zeros(n, np.int64) for n in (most, most, self._slots, self._slots)))
-        self._answers = Answers.of(self.count)
         self._prune = prune
-        self._counts = np.zeros(len(Counters._fields), np.int64)
 
-    @property
-    def count(self) -> int:
-        """The number of subscriptions, dead ones included."""
-        return len(self._owners.owner_points)
-
-    @property
-    def counters(self) -> Counters:
-        """What has been done since the segment was opened; sizes are never skipped."""
-        return Counters(*self._counts.tolist())
-
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
-        view = self._keys.view(block)
+    def prepared(self, block: EventBlock, view: EventKeys) -> Run:
+        """See `index.classic.event_matcher.EventMatcher.prepared`."""
         cursors = Cursors.of(self._postings, view, self._slots)
-        self._answers.bury(dead)
-        return self._answers.gathered(
-            block.size,
-            lambda first: _match(
-                first,
-                block.top,
-                view,
-                self._postings,
-                self._disjunctions,
-                self._owners,
-                self._most_points,
-                self._prune,
-                cursors,
-                self._memory,
-                self._answers,
-                self._counts,
-            ),
+        return lambda first: _match(
+            first,
+            block.top,
+            view,
+            self._postings,
+            self._disjunctions,
+            self._owners,
+            self._most_points,
+            self._prune,
+            cursors,
+            self._memory,
+            self.answers,
+            self.counts,
         )
 
 
-@njit(cache=True, nogil=True)
-def _match(event, top, view, postings, disjunctions, owners, most_points, prune, cursors, memory, answers, counts):  # type: ignore[no-untyped-def]
+@kernel
+def _match(event, top, view, postings, disjunctions, owners, points, prune, cursors, memory, answers, counts):  # type: ignore[no-untyped-def]
     """Match events until the answers have no room for one more; return the first that is left."""
     while event < len(top) and held.room(answers):
         held.begin(answers, top[event])
         gather(view.start[event], view.start[event + 1], view.key, postings, cursors)
+        bounded = prune and top[event] > 0
         for size in range(len(cursors.bucket) - 3, -1, -1):
-            wanted = max(size, 1)
             low, high = cursors.bucket[size], cursors.bucket[size + 1]
-            n = open_lists(low, high, postings, cursors) if high - low >= wanted else 0
-            while n >= wanted:
-                pivot = cursors.current[wanted - 1] >> 1
-                least = held.threshold(answers) if prune else NO_THRESHOLD
-                enough = missing(least, most_points)
-                if least > NO_THRESHOLD and list_sum(n, pivot, view.weight, postings, cursors) < enough:
-                    counts[SKIPPED_BY_LIST] += 1
-                    n = skip(n, pivot + 1, postings.entry, cursors)
-                elif cursors.current[0] >> 1 != pivot:
-                    n = skip(n, pivot, postings.entry, cursors)
-                else:
-                    counts[CANDIDATES] += 1
-                    _count(n, pivot, view.weight, postings, disjunctions, cursors, memory)
-                    points = _score(pivot, disjunctions, memory)
-                    if points != UNSATISFIED:
-                        offer_owners(pivot, points, owners, answers)
-                    n = skip(n, pivot + 1, postings.entry, cursors)
+            if low == high or high - low < size:
+                continue
+            if bounded:
+                bound_lists(low, high, view.weight, postings, cursors)
+            _match_size(
+                size, view.weight, postings, disjunctions, owners, points, bounded, cursors, memory, answers, counts
+            )
         held.finish(answers, event)
         event += 1
     return event
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _match_size(size, event_weight, postings, disjunctions, owners, points, bounded, cursors, memory, answers, counts):  # type: ignore[no-untyped-def]
+    """Offer the satisfied expressions of one size; ``points`` is the highest priority of the segment."""
+    wanted = max(size, 1)
+    n = open_lists(cursors.bucket[size], cursors.bucket[size + 1], postings, cursors, counts)
+    while n >= wanted:
+        pivot = cursors.current[wanted - 1] >> 1
+        least = held.threshold(answers) if bounded else NO_THRESHOLD
+        if least > NO_THRESHOLD and falls_short(n, pivot, missing(least, points), cursors):
+            counts[SKIPPED_BY_LIST] += 1
+            n = skip(n, pivot + 1, postings.entry, cursors, counts)
+        elif cursors.current[0] >> 1 != pivot:
+            n = skip(n, pivot, postings.entry, cursors, counts)
+        else:
+            counts[CANDIDATES] += 1
+            _count(n, pivot, event_weight, postings, disjunctions, cursors, memory)
+            total = _score(pivot, disjunctions, memory)
+            if total != UNSATISFIED:
+                offer_owners(pivot, total, owners, answers)
+            n = skip(n, pivot + 1, postings.entry, cursors, counts)
+
+
+@kernel
 def _count(n, expression, event_weight, postings, disjunctions, cursors, memory):  # type: ignore[no-untyped-def]
     """Fill the counters and best scores of an expression's disjunctions from its entries in the lists."""
     first, stop = disjunctions.disjunction_start[expression], disjunctions.disjunction_start[expression + 1]
     for i in range(first, stop):
         memory.counter[i - first] = -np.int64(disjunctions.exclusions[i])
         memory.best[i - first] = UNSATISFIED
-    of = disjunctions.literal_disjunction[disjunctions.literal_start[expression] :]
+    base = disjunctions.literal_start[expression]
     cursors.stamp[0] += 1
     stamp, found = cursors.stamp[0], 0
     for i in range(n):
-        code = cursors.current[i]
-        if code >> 1 != expression:
+        if cursors.current[i] >> 1 != expression:
             break
-        at = cursors.at[cursors.which[i]]
+        one = cursors.which[i]
+        at = cursors.at[one]
         slot = postings.slot[at]
         if slot == NO_SLOT:
             continue
         again = cursors.seen[slot] == stamp
         cursors.seen[slot] = stamp
-        if not code & 1:
-            memory.counter[of[slot]] += 0 if again else 1
+        if not cursors.current[i] & 1:
+            memory.counter[disjunctions.literal_disjunction[base + slot]] += 0 if again else 1
             continue
         if not again:
             memory.points[slot] = 0
             memory.held[found] = slot
             found += 1
-        weight = event_weight[cursors.source[cursors.which[i]]]
+        weight = event_weight[cursors.source[one]]
         if len(postings.weight):
             weight *= postings.weight[at]
         memory.points[slot] += np.int64(np.rint(weight * SCORE_SCALE))
     for i in range(found):
         slot = memory.held[i]
-        memory.best[of[slot]] = max(memory.best[of[slot]], memory.points[slot])
+        of = disjunctions.literal_disjunction[base + slot]
+        memory.best[of] = max(memory.best[of], memory.points[slot])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _score(expression, disjunctions, memory):  # type: ignore[no-untyped-def]
     """Return the score of an expression that has been counted, or `UNSATISFIED`."""
     total = np.int64(0)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from index.attribute_names import attribute_name
-from index.block.vocabulary import OneOf, Vocabulary
+from index.block.vocabulary import Listed, OneOf, Vocabulary
 from index.classic.refusals import unsupported
 from index.event_block import TIME_ATTRIBUTE
 from index.normal_form import can_score
@@ -70,9 +70,7 @@ class LiteralReader:
             listed = self.vocabulary.listed(leaf.attribute, leaf.values)
             weights = None
             if can_score(leaf):
-                places = [place for _, place in sorted(zip(listed.terms, listed.places, strict=True))]
-                given = leaf.weights
-                weights = tuple(1.0 if given is None else given[place] for place in places)
+                weights = (1.0,) * len(listed.terms) if leaf.weights is None else _in_order(listed, leaf.weights)
             return Posted(listed.predicate << 1, weights)
         inner = leaf.arg if isinstance(leaf, Not) else leaf
         if not isinstance(inner, NotIn | Range | Exists | NotExists):
@@ -94,6 +92,11 @@ class LiteralReader:
             return []
         bounds = Range(TIME_ATTRIBUTE, ge=subscription.not_before, le=subscription.not_after)
         return [Posted(self.vocabulary.range(bounds), None)]
+
+
+def _in_order(listed: Listed, weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the weights of a list's distinct terms in the order of the terms."""
+    return tuple(weights[place] for _, place in sorted(zip(listed.terms, listed.places, strict=True)))
 
 
 class _NoSetOfKeys(Exception):

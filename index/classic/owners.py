@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
+from index.block.kernel import inlined
 from index.classic import answers as held
 from index.classic.arrays import Int32s, Int64s
 
@@ -27,7 +26,7 @@ class Owners(NamedTuple):
     owner_points: Int64s
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def offer_owners(conjunction, points, owners, answers):  # type: ignore[no-untyped-def]
     """Offer the living owners of a satisfied conjunction that scores ``points``."""
     for i in range(owners.owner_start[conjunction], owners.owner_start[conjunction + 1]):

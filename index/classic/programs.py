@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.block.vocabulary import ALWAYS, NEVER
 from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, UInt8s
 from index.classic.keys import KeyTable
@@ -168,7 +168,7 @@ def needs_no_key(words: Sequence[int], negated: Sequence[int]) -> bool:
     return frames[0][1]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def mark(event, view, stamp, frames):  # type: ignore[no-untyped-def]
     """Note which keys the event has, under a stamp that no event before it had."""
     for i in range(view.start[event], view.start[event + 1]):
@@ -176,7 +176,7 @@ def mark(event, view, stamp, frames):  # type: ignore[no-untyped-def]
         frames.weight[view.key[i]] = view.weight[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holds(subscription, stamp, programs, frames):  # type: ignore[no-untyped-def]
     """Return whether a subscription is true for the marked event; a connective ends as soon as its truth is known."""
     first = programs.program_start[subscription]
@@ -204,7 +204,7 @@ def holds(subscription, stamp, programs, frames):  # type: ignore[no-untyped-def
     return frames.truth[0] != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score(subscription, stamp, programs, frames):  # type: ignore[no-untyped-def]
     """Return the score of a true subscription: AND adds, OR takes the best of its true arguments."""
     first = programs.program_start[subscription]
@@ -235,7 +235,7 @@ def score(subscription, stamp, programs, frames):  # type: ignore[no-untyped-def
     return frames.total[0]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _leaf_holds(leaf, stamp, programs, frames):  # type: ignore[no-untyped-def]
     negated = programs.leaf_negated[leaf] != 0
     for i in range(programs.leaf_start[leaf], programs.leaf_start[leaf + 1]):
@@ -244,7 +244,7 @@ def _leaf_holds(leaf, stamp, programs, frames):  # type: ignore[no-untyped-def]
     return negated
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _leaf_score(leaf, stamp, programs, frames):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     for i in range(programs.leaf_start[leaf], programs.leaf_start[leaf + 1]):

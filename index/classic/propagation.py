@@ -23,23 +23,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
 from index.block.frequencies import Frequencies
+from index.block.kernel import inlined, kernel
 from index.block.ladders import Ladders
 from index.block.vocabulary import Inside, Vocabulary
 from index.classic import answers as held
-from index.classic.answers import Answers
 from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, group
-from index.classic.conjunctions import Conjunction, disjunction, read_conjunctions
-from index.classic.keys import KeyReader, KeyTable, number_keys
-from index.classic.literals import LiteralReader, Posted
+from index.classic.clauses import Clause
+from index.classic.counters import CANDIDATES, ENTRIES, READ
+from index.classic.dnf_engine import DnfEngine
+from index.classic.event_matcher import EventMatcher, Run
+from index.classic.keys import EventKeys, KeyReader, KeyTable
 from index.classic.owners import Owners, offer_owners
 from index.classic.ranges import Method
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
-from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
 
 
@@ -87,7 +86,7 @@ class Table(NamedTuple):
     weight: Float64s
 
 
-class Propagation:
+class Propagation(DnfEngine):
     """See the module.
 
     Parameters
@@ -101,21 +100,13 @@ class Propagation:
     name = "propagation"
 
     def __init__(self, sample: EventBlock | None = None, ranges: Method = "hierarchy") -> None:
+        super().__init__(ranges)
         self._sample = sample
-        self._ranges: Method = ranges
 
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        disjunction(self.name, LiteralReader(self.name), subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        reader = LiteralReader(self.name)
-        conjunctions = read_conjunctions(self.name, reader, subscriptions)
-        table = number_keys(reader.vocabulary, self._ranges)
-        share = _estimated(reader.vocabulary) if self._sample is None else _counted(table, self._sample)
-        arrays, number = _clusters(table, list(conjunctions.distinct), share)
-        return table.arrays | arrays | conjunctions.owners(number)
+    def arrays(self, vocabulary: Vocabulary, table: KeyTable, conjunctions: Sequence[Clause]) -> tuple[Arrays, Int32s]:
+        """See `index.classic.dnf_engine.DnfEngine.arrays`."""
+        share = _estimated(vocabulary) if self._sample is None else _counted(table, self._sample)
+        return _clusters(table, conjunctions, share)
 
     def open(self, parts: Parts) -> PropagationMatcher:
         """Wrap a segment's arrays; nothing is copied."""
@@ -147,7 +138,7 @@ def _by_key(table: KeyTable) -> tuple[Int64s, Int32s]:
     return np.searchsorted(table.key[order], np.arange(table.count + 1)).astype(np.int64), predicate[order]
 
 
-def _clusters(table: KeyTable, conjunctions: Sequence[Conjunction], share: Float64s) -> tuple[Arrays, Int32s]:
+def _clusters(table: KeyTable, conjunctions: Sequence[Clause], share: Float64s) -> tuple[Arrays, Int32s]:
     """Return the parts of `Clusters`, and the number of each conjunction in them."""
     last = len(share)
     costs = share.tolist()
@@ -172,66 +163,56 @@ def _clusters(table: KeyTable, conjunctions: Sequence[Conjunction], share: Float
     }, number
 
 
-def _rarest_first(conjunction: Sequence[Posted], share: Sequence[float]) -> list[int]:
+def _rarest_first(conjunction: Clause, share: Sequence[float]) -> list[int]:
     """Return the literals that are not excluded, by how seldom they hold, then the excluded ones likewise."""
     distinct = {literal.literal for literal in conjunction}
     return sorted(distinct, key=lambda x: (x & 1, 1 - share[x >> 1] if x & 1 else share[x >> 1], x))
 
 
-class PropagationMatcher:
+class PropagationMatcher(EventMatcher):
     """A segment's arrays and the memory to match with."""
 
     def __init__(self, parts: Parts) -> None:
-        self._keys = KeyReader(parts)
+        super().__init__(parts)
         self._clusters = group(Clusters, parts)
         self._owners = group(Owners, parts)
-        predicates = len(self._clusters.cluster_start) - 2
+        predicates, keys = len(self._clusters.cluster_start) - 2, self.keys.count
         self._table = Table(
-            np.zeros(predicates, np.int64),
-            np.zeros(predicates, np.int32),
-            np.zeros(self._keys.count, np.int64),
-            np.zeros(self._keys.count),
+            np.zeros(predicates, np.int64), np.zeros(predicates, np.int32), np.zeros(keys, np.int64), np.zeros(keys)
         )
-        self._answers = Answers.of(self.count)
 
-    @property
-    def count(self) -> int:
-        """The number of subscriptions, dead ones included."""
-        return len(self._owners.owner_points)
-
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
-        view = self._keys.view(block)
+    def prepared(self, block: EventBlock, view: EventKeys) -> Run:
+        """See `index.classic.event_matcher.EventMatcher.prepared`."""
         self._table.held_by[:] = 0
         self._table.had_by[:] = 0
-        self._answers.bury(dead)
-        return self._answers.gathered(
-            block.size,
-            lambda first: _match(first, block.top, view, self._clusters, self._owners, self._table, self._answers),
+        return lambda first: _match(
+            first, block.top, view, self._clusters, self._owners, self._table, self.answers, self.counts
         )
 
 
-@njit(cache=True, nogil=True)
-def _match(event, top, view, clusters, owners, table, answers):  # type: ignore[no-untyped-def]
+@kernel
+def _match(event, top, view, clusters, owners, table, answers, counts):  # type: ignore[no-untyped-def]
     """Match events until the answers have no room for one more; return the first that is left."""
     last = len(clusters.cluster_start) - 2
     while event < len(top) and held.room(answers):
         held.begin(answers, top[event])
-        for i in range(_satisfy(event, view, clusters, table)):
-            _verify(table.satisfied[i], event + 1, clusters, owners, table, answers)
-        _verify(last, event + 1, clusters, owners, table, answers)
+        for i in range(_satisfy(event, view, clusters, table, counts)):
+            counts[CANDIDATES] += _verify(table.satisfied[i], event + 1, clusters, owners, table, answers)
+        counts[CANDIDATES] += _verify(last, event + 1, clusters, owners, table, answers)
         held.finish(answers, event)
         event += 1
+    counts[READ] = counts[ENTRIES]
     return event
 
 
-@njit(cache=True, nogil=True)
-def _satisfy(event, view, clusters, table):  # type: ignore[no-untyped-def]
+@kernel
+def _satisfy(event, view, clusters, table, counts):  # type: ignore[no-untyped-def]
     """Enter the event's keys and the predicates it satisfies into the table; return the number of predicates."""
     found = 0
     for i in range(view.start[event], view.start[event + 1]):
         key = view.key[i]
         table.had_by[key], table.weight[key] = event + 1, view.weight[i]
+        counts[ENTRIES] += clusters.predicate_start[key + 1] - clusters.predicate_start[key]
         for j in range(clusters.predicate_start[key], clusters.predicate_start[key + 1]):
             predicate = clusters.predicate[j]
             if table.held_by[predicate] <= event:
@@ -241,10 +222,11 @@ def _satisfy(event, view, clusters, table):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _verify(cluster, stamp, clusters, owners, table, answers):  # type: ignore[no-untyped-def]
-    """Offer the conjunctions of a cluster whose other literals hold."""
-    for conjunction in range(clusters.cluster_start[cluster], clusters.cluster_start[cluster + 1]):
+    """Offer the conjunctions of a cluster whose other literals hold; return how many there are in it."""
+    first, stop = clusters.cluster_start[cluster], clusters.cluster_start[cluster + 1]
+    for conjunction in range(first, stop):
         true = True
         for i in range(clusters.pointer_start[conjunction], clusters.pointer_start[conjunction + 1]):
             word = clusters.pointer[i]
@@ -253,9 +235,10 @@ def _verify(cluster, stamp, clusters, owners, table, answers):  # type: ignore[n
                 break
         if true:
             offer_owners(conjunction, _score(conjunction, stamp, clusters, table), owners, answers)
+    return stop - first
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _score(conjunction, stamp, clusters, table):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     for i in range(clusters.leaf_start[conjunction], clusters.leaf_start[conjunction + 1]):

@@ -7,67 +7,47 @@ lowest score held: ties survive.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.classic.answers import NO_THRESHOLD
 from schemas.values import SCORE_SCALE
 
 
-class Counters(NamedTuple):
-    """What a matcher has done since it was opened.
-
-    Attributes
-    ----------
-    candidates
-        Expressions found in enough lists.
-    skipped_by_list
-        Pivots passed over because the bounds of their lists were too low: the first pruning.
-    skipped_sizes
-        Sizes passed over because the bounds of their best lists were too low: the second pruning.
-    """
-
-    candidates: int
-    skipped_by_list: int
-    skipped_sizes: int
-
-
-CANDIDATES, SKIPPED_BY_LIST, SKIPPED_SIZES = range(3)
-
-
-@njit(cache=True, nogil=True)
+@inlined
 def missing(least, points):  # type: ignore[no-untyped-def]
     """Return what an expression must score for an owner with priority ``points`` to reach the threshold ``least``."""
     return least - points if least > NO_THRESHOLD else least
 
 
-@njit(cache=True, nogil=True)
-def bound(one, event_weight, postings, cursors):  # type: ignore[no-untyped-def]
-    """Return the most that one of an event's lists can add to a score; Z adds nothing."""
-    of = cursors.list[one]
-    if of >= postings.key_list[len(postings.key_list) - 2]:
-        return np.int64(0)
-    weight = event_weight[cursors.source[one]]
-    if len(postings.weight):
-        weight = max(weight * postings.list_high[of], weight * postings.list_low[of])
-    return np.int64(np.rint(max(weight, 0.0) * SCORE_SCALE))
+@kernel
+def bound_lists(low, high, event_weight, postings, cursors):  # type: ignore[no-untyped-def]
+    """Note the most that each of an event's lists ``low`` to ``high`` can add to a score; Z adds nothing."""
+    zero = postings.key_list[len(postings.key_list) - 2]
+    for i in range(low, high):
+        of = cursors.list[i]
+        cursors.bound[i] = 0
+        if of >= zero:
+            continue
+        weight = event_weight[cursors.source[i]]
+        if len(postings.weight):
+            weight = max(weight * postings.list_high[of], weight * postings.list_low[of])
+        cursors.bound[i] = np.int64(np.rint(max(weight, 0.0) * SCORE_SCALE))
 
 
-@njit(cache=True, nogil=True)
-def list_sum(n, pivot, event_weight, postings, cursors):  # type: ignore[no-untyped-def]
-    """Return the first pruning's bound: the sum over the lists that do not stand behind the pivot."""
+@inlined
+def falls_short(n, pivot, enough, cursors):  # type: ignore[no-untyped-def]
+    """Return whether the first pruning's bound, the sum over the lists up to the pivot, is below ``enough``."""
     total = np.int64(0)
     for i in range(n):
-        if cursors.current[i] >> 1 > pivot:
+        if total >= enough or cursors.current[i] >> 1 > pivot:
             break
-        total += bound(cursors.which[i], event_weight, postings, cursors)
-    return total
+        total += cursors.bound[cursors.which[i]]
+    return total < enough
 
 
-@njit(cache=True, nogil=True)
-def best_sum(size, view, attribute, postings, cursors, sums):  # type: ignore[no-untyped-def]
+@kernel
+def best_sum(size, view, attribute, cursors, sums):  # type: ignore[no-untyped-def]
     """Return the second pruning's bound: the sum of the ``size`` attributes whose lists have the highest bounds.
 
     ``sums`` holds the best so far, falling. The lists of a size stand attribute by attribute.
@@ -80,7 +60,7 @@ def best_sum(size, view, attribute, postings, cursors, sums):  # type: ignore[no
         of = attribute[view.key[cursors.source[i]]]
         total = np.int64(0)
         while i < stop and attribute[view.key[cursors.source[i]]] == of:
-            total += bound(i, view.weight, postings, cursors)
+            total += cursors.bound[i]
             i += 1
         k = size
         while k > 0 and sums[k - 1] < total:

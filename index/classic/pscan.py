@@ -16,19 +16,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
+from index.block.kernel import inlined, kernel
 from index.classic import answers as held
-from index.classic.answers import Answers
-from index.classic.arrays import Arrays, Int32s, Int64s, group, read_only
-from index.classic.keys import KeyReader, KeyTable, number_keys
-from index.classic.programs import CLOSE, Frames, ProgramBuilder, Programs, holds, mark, needs_no_key, score
-from index.classic.ranges import Method
-from index.engine import Matches, Parts
+from index.classic.arrays import Arrays, Int32s, Int64s, group
+from index.classic.counters import CANDIDATES, ENTRIES, READ
+from index.classic.event_matcher import Run
+from index.classic.keys import EventKeys, KeyTable
+from index.classic.program_engine import ProgramEngine, ProgramMatcher
+from index.classic.programs import CLOSE, holds, mark, needs_no_key, score
+from index.engine import Parts
 from index.event_block import EventBlock
-from schemas.records import Subscription
-from schemas.values import score_term
 
 
 class PostedPrograms(NamedTuple):
@@ -47,32 +45,14 @@ class PostedPrograms(NamedTuple):
     always: Int32s
 
 
-class PScan:
-    """See the module.
-
-    Parameters
-    ----------
-    ranges
-        How range predicates become keys: `index.classic.ranges`.
-    """
+class PScan(ProgramEngine):
+    """See the module."""
 
     name = "pscan"
 
-    def __init__(self, ranges: Method = "hierarchy") -> None:
-        self._ranges: Method = ranges
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        ProgramBuilder(self.name).add(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        builder = ProgramBuilder(self.name)
-        programs = [builder.add(subscription) for subscription in subscriptions]
-        table = number_keys(builder.reader.vocabulary, self._ranges)
-        points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
-        arrays = builder.arrays(table)
-        return table.arrays | arrays | _posted(programs, table, arrays) | {"owner_points": points}
+    def postings(self, programs: Sequence[Sequence[int]], table: KeyTable, arrays: Arrays) -> Arrays:
+        """See `index.classic.program_engine.ProgramEngine.postings`."""
+        return _posted(programs, table, arrays)
 
     def open(self, parts: Parts) -> PScanMatcher:
         """Wrap a segment's arrays; nothing is copied."""
@@ -84,8 +64,9 @@ def _posted(programs: Sequence[Sequence[int]], table: KeyTable, arrays: Arrays) 
     negated = arrays["leaf_negated"].tolist()
     always = [needs_no_key(words, negated) for words in programs]
     leaf_start, plain = arrays["leaf_start"], arrays["leaf_negated"] == 0
-    word = np.concatenate([np.zeros(0, np.int64), *(_leaves(words) for words in programs)])
-    owner = np.repeat(np.arange(len(programs)), [len(_leaves(words)) for words in programs])
+    leaves = [_leaves(words) for words in programs]
+    word = np.concatenate([np.zeros(0, np.int64), *leaves])
+    owner = np.repeat(np.arange(len(programs)), list(map(len, leaves)))
     kept = plain[word] & ~np.array(always, np.bool_)[owner] if len(word) else np.zeros(0, np.bool_)
     word, owner = word[kept], owner[kept]
     lengths = leaf_start[word + 1] - leaf_start[word]
@@ -99,7 +80,7 @@ def _posted(programs: Sequence[Sequence[int]], table: KeyTable, arrays: Arrays) 
     }
 
 
-def _leaves(words: Sequence[int]) -> npt.NDArray[np.int64]:
+def _leaves(words: Sequence[int]) -> Int64s:
     """Return the leaves of a program; the word behind an `OPEN_AND` or `OPEN_OR` is none."""
     own = np.array(words, np.int64)
     leaf = own >= 0
@@ -107,66 +88,57 @@ def _leaves(words: Sequence[int]) -> npt.NDArray[np.int64]:
     return own[leaf]
 
 
-class PScanMatcher:
-    """A segment's arrays and the memory to match with."""
+class PScanMatcher(ProgramMatcher):
+    """Evaluates the programs in the lists of an event's keys, and those that need no key."""
 
     def __init__(self, parts: Parts) -> None:
-        self._keys = KeyReader(parts)
-        self._programs = group(Programs, parts)
+        super().__init__(parts)
         self._posted = group(PostedPrograms, parts)
-        self._points = read_only(parts, "owner_points")
-        self._frames = Frames.of(int(parts["program_depth"][0]), self._keys.count)
         self._seen = np.zeros(self.count, np.int64)
-        self._answers = Answers.of(self.count)
 
-    @property
-    def count(self) -> int:
-        """The number of subscriptions, dead ones included."""
-        return len(self._points)
-
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
-        view = self._keys.view(block)
-        self._frames.stamp[:] = 0
+    def prepared(self, block: EventBlock, view: EventKeys) -> Run:
+        """See `index.classic.event_matcher.EventMatcher.prepared`."""
+        self.frames.stamp[:] = 0
         self._seen[:] = 0
-        self._answers.bury(dead)
-        return self._answers.gathered(
-            block.size,
-            lambda first: _match(
-                first,
-                block.top,
-                view,
-                self._programs,
-                self._posted,
-                self._points,
-                self._frames,
-                self._seen,
-                self._answers,
-            ),
+        return lambda first: _match(
+            first,
+            block.top,
+            view,
+            self.programs,
+            self._posted,
+            self.points,
+            self.frames,
+            self._seen,
+            self.answers,
+            self.counts,
         )
 
 
-@njit(cache=True, nogil=True)
-def _match(event, top, view, programs, posted, points, frames, seen, answers):  # type: ignore[no-untyped-def]
+@kernel
+def _match(event, top, view, programs, posted, points, frames, seen, answers, counts):  # type: ignore[no-untyped-def]
     """Match events until the answers have no room for one more; return the first that is left."""
     while event < len(top) and held.room(answers):
         held.begin(answers, top[event])
         mark(event, view, event + 1, frames)
+        counts[CANDIDATES] += len(posted.always)
         for subscription in posted.always:
             _evaluate(subscription, event + 1, programs, points, frames, answers)
         for i in range(view.start[event], view.start[event + 1]):
-            key = view.key[i]
-            for j in range(posted.posting_start[key], posted.posting_start[key + 1]):
+            first, stop = posted.posting_start[view.key[i]], posted.posting_start[view.key[i] + 1]
+            counts[ENTRIES] += stop - first
+            for j in range(first, stop):
                 subscription = posted.posting[j]
                 if seen[subscription] <= event:
                     seen[subscription] = event + 1
+                    counts[CANDIDATES] += 1
                     _evaluate(subscription, event + 1, programs, points, frames, answers)
         held.finish(answers, event)
         event += 1
+    counts[READ] = counts[ENTRIES]
     return event
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _evaluate(subscription, stamp, programs, points, frames, answers):  # type: ignore[no-untyped-def]
     if not answers.is_dead[subscription] and holds(subscription, stamp, programs, frames):
         held.offer(answers, subscription, points[subscription] + score(subscription, stamp, programs, frames))

@@ -26,9 +26,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from index.attribute_names import derivation
+from index.block.kernel import kernel
 from index.block.ladders import Ladders
 from index.block.vocabulary import Inside
 from index.byte_rows import ByteRows, compare
@@ -247,7 +247,7 @@ class RangeReader:
         return np.tile(term, len(used))[key >= 0], key[key >= 0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rank_numbers(double, remainder, bound_double, bound_remainder, rank):  # type: ignore[no-untyped-def]
     """Rank numbers among ascending bounds: 2 i + 1 on bound i, 2 i just below it."""
     for t in range(len(rank)):
@@ -264,7 +264,7 @@ def _rank_numbers(double, remainder, bound_double, bound_remainder, rank):  # ty
         rank[t] = 2 * low + on_bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rank_texts(terms, data, offsets, first, stop, bound_data, bound_offsets, rank):  # type: ignore[no-untyped-def]
     """As `_rank_numbers`; a term's bytes begin with a letter for their kind, which no bound has."""
     for t in range(len(terms)):

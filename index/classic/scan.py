@@ -12,88 +12,45 @@ modes relaxed and threshold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-import numpy.typing as npt
-from numba import njit
-
+from index.block.kernel import kernel
 from index.classic import answers as held
-from index.classic.answers import Answers
-from index.classic.arrays import group, read_only
-from index.classic.keys import KeyReader, number_keys
-from index.classic.programs import Frames, ProgramBuilder, Programs, holds, mark, score
-from index.classic.ranges import Method
-from index.engine import Matches, Parts
+from index.classic.counters import CANDIDATES
+from index.classic.event_matcher import Run
+from index.classic.keys import EventKeys
+from index.classic.program_engine import ProgramEngine, ProgramMatcher
+from index.classic.programs import holds, mark, score
+from index.engine import Parts
 from index.event_block import EventBlock
-from schemas.records import Subscription
-from schemas.values import score_term
 
 
-class Scan:
-    """See the module.
-
-    Parameters
-    ----------
-    ranges
-        How range predicates become keys: `index.classic.ranges`.
-    """
+class Scan(ProgramEngine):
+    """See the module."""
 
     name = "scan"
-
-    def __init__(self, ranges: Method = "hierarchy") -> None:
-        self._ranges: Method = ranges
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        ProgramBuilder(self.name).add(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        builder = ProgramBuilder(self.name)
-        for subscription in subscriptions:
-            builder.add(subscription)
-        table = number_keys(builder.reader.vocabulary, self._ranges)
-        points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
-        return table.arrays | builder.arrays(table) | {"owner_points": points}
 
     def open(self, parts: Parts) -> ScanMatcher:
         """Wrap a segment's arrays; nothing is copied."""
         return ScanMatcher(parts)
 
 
-class ScanMatcher:
-    """A segment's arrays and the memory to match with."""
+class ScanMatcher(ProgramMatcher):
+    """Evaluates all programs."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._keys = KeyReader(parts)
-        self._programs = group(Programs, parts)
-        self._points = read_only(parts, "owner_points")
-        self._frames = Frames.of(int(parts["program_depth"][0]), self._keys.count)
-        self._answers = Answers.of(self.count)
-
-    @property
-    def count(self) -> int:
-        """The number of subscriptions, dead ones included."""
-        return len(self._points)
-
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        """Match every event of the block; see `index.engine.Matcher.match`."""
-        view = self._keys.view(block)
-        self._frames.stamp[:] = 0
-        self._answers.bury(dead)
-        return self._answers.gathered(
-            block.size,
-            lambda first: _match(first, block.top, view, self._programs, self._points, self._frames, self._answers),
+    def prepared(self, block: EventBlock, view: EventKeys) -> Run:
+        """See `index.classic.event_matcher.EventMatcher.prepared`."""
+        self.frames.stamp[:] = 0
+        return lambda first: _match(
+            first, block.top, view, self.programs, self.points, self.frames, self.answers, self.counts
         )
 
 
-@njit(cache=True, nogil=True)
-def _match(event, top, view, programs, points, frames, answers):  # type: ignore[no-untyped-def]
+@kernel
+def _match(event, top, view, programs, points, frames, answers, counts):  # type: ignore[no-untyped-def]
     """Match events until the answers have no room for one more; return the first that is left."""
     while event < len(top) and held.room(answers):
         held.begin(answers, top[event])
         mark(event, view, event + 1, frames)
+        counts[CANDIDATES] += len(points)
         for subscription in range(len(points)):
             if not answers.is_dead[subscription] and holds(subscription, event + 1, programs, frames):
                 total = points[subscription] + score(subscription, event + 1, programs, frames)

@@ -8,42 +8,25 @@ memory is that of the index and of all operator trees. It expresses all trees of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from index.classic.arrays import Int32s
+from index.classic.arrays import Arrays, Int32s
 from index.classic.keys import EventKeys
-from index.classic.tree_engine import plant
-from index.classic.tree_forms import TreeReader
+from index.classic.tree_engine import Plantation, TreeEngine
 from index.classic.tree_index import IndexedTreeMatcher, index_arrays
 from index.classic.tree_scan import Scanner
 from index.classic.tree_scan_kernel import distinct_trees
 from index.engine import Parts
-from schemas.records import Subscription
 
 
-class ConjunctionScan:
-    """The engine ``conjunction-scan``.
-
-    Parameters
-    ----------
-    as_written
-        See `index.classic.tree_forms.TreeReader`.
-    """
+class ConjunctionScan(TreeEngine):
+    """The engine ``conjunction-scan``."""
 
     name = "conjunction-scan"
+    keeps_all = True
 
-    def __init__(self, as_written: bool = False) -> None:
-        self._as_written = as_written
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        TreeReader(self.name, self._as_written).read(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        plants = plant(self.name, subscriptions, keep_all=True, as_written=self._as_written)
+    def arrays(self, plants: Plantation) -> Arrays:
+        """See `index.classic.tree_engine.TreeEngine.arrays`."""
         return index_arrays(plants, with_literals=True)
 
     def open(self, parts: Parts) -> ConjunctionScanMatcher:

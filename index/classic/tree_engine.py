@@ -1,10 +1,11 @@
-"""Builds the parts that all tree engines have in common, from subscriptions."""
+"""The frame of the tree engines: what they take, and the parts that all of them have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from index.classic.arrays import Arrays, Int64s
 from index.classic.keys import KeyTable, number_keys
 from index.classic.tree_builder import Forest, take_apart
 from index.classic.tree_forms import Node, TreeReader
+from index.engine import Matcher, Parts
 from schemas.records import Subscription
 
 
@@ -51,22 +53,37 @@ class Plantation(NamedTuple):
         }
 
 
-def plant(
-    engine: str, subscriptions: Sequence[Subscription], *, keep_all: bool, as_written: bool = False
-) -> Plantation:
-    """Read subscriptions into trees.
+class TreeEngine(ABC):
+    """An engine over trees of conjunctions.
 
     Parameters
     ----------
-    engine
-        The engine's name, for refusals.
-    subscriptions
-        As `index.engine.Engine.build` takes them.
-    keep_all
-        Whether operator trees are kept of all subscriptions.
     as_written
         See `index.classic.tree_forms.TreeReader`.
     """
-    reader = TreeReader(engine, as_written)
-    trees = [reader.read(subscription) for subscription in subscriptions]
-    return Plantation(trees, number_keys(reader.literals.vocabulary), take_apart(subscriptions, trees, keep_all))
+
+    name: ClassVar[str]
+    keeps_all: ClassVar[bool] = False
+    """Whether operator trees are kept of all subscriptions."""
+
+    def __init__(self, as_written: bool = False) -> None:
+        self._as_written = as_written
+
+    def check(self, subscription: Subscription) -> None:
+        """See `index.engine.SelectiveEngine.check`."""
+        TreeReader(self.name, self._as_written).read(subscription)
+
+    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
+        """Build a segment's arrays; see `index.engine.Engine.build`."""
+        reader = TreeReader(self.name, self._as_written)
+        trees = [reader.read(subscription) for subscription in subscriptions]
+        table, forest = number_keys(reader.literals.vocabulary), take_apart(subscriptions, trees, self.keeps_all)
+        return self.arrays(Plantation(trees, table, forest))
+
+    @abstractmethod
+    def arrays(self, plants: Plantation) -> Arrays:
+        """Return the segment's parts."""
+
+    @abstractmethod
+    def open(self, parts: Parts) -> Matcher:
+        """Wrap a segment's arrays; nothing is copied."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from numba import njit
 
+from index.block.kernel import kernel
 from index.classic.arrays import Arrays, Int32s, group
+from index.classic.counters import CANDIDATES
 from index.classic.cursors import Cursors, satisfied
 from index.classic.keys import EventKeys
 from index.classic.literals import Posted
@@ -76,12 +77,13 @@ class IndexedTreeMatcher(TreeMatcher):
         """Return the conjunctions that are true for the event."""
         if self._view is not view or self._cursors is None:
             self._view, self._cursors = view, Cursors.of(self._postings, view)
-        n = satisfied(event, view, self._postings, self._cursors, self._conjunctions)
+        n = satisfied(event, view, self._postings, self._cursors, self.counts, self._conjunctions)
         return self._conjunctions[:n]
 
     def true_annotations(self, conjunctions: Int32s) -> Int32s:
         """Return where the conjunctions stand, sorted by tree and label."""
         n = gather_places(conjunctions, self._places, self.true_at, self.epoch, self._annotations)
+        self.counts[CANDIDATES] += n
         found = self._annotations[:n]
         found.sort()
         return found
@@ -91,7 +93,7 @@ class IndexedTreeMatcher(TreeMatcher):
         """Write the living trees that true annotations make true, ascending; return their number."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_places(conjunctions, places, true_at, epoch, out):  # type: ignore[no-untyped-def]
     """Write and stamp the annotations of the conjunctions; return their number."""
     n = 0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index.classic.arrays import Int32s, Int64s, UInt8s, group, read_only
+from index.classic.counters import Counters
 from index.classic.keys import EventKeys, KeyReader
 from index.classic.tree_layout import AnnotationArrays, ProgramArrays
 from index.classic.tree_leaves import LeafArrays
@@ -22,7 +23,7 @@ class TreeMatcher(ABC):
     Parameters
     ----------
     parts
-        What `index.classic.tree_engine.build_trees` made.
+        What `index.classic.tree_engine.TreeEngine.build` made.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -39,6 +40,12 @@ class TreeMatcher(ABC):
         self.is_dead: UInt8s = np.zeros(self.count, np.uint8)
         self.true_at: Int64s = np.zeros(len(self.annotations.annotation_tree), np.int64)
         self.epoch = 0
+        self.counts: Int64s = np.zeros(len(Counters._fields), np.int64)
+
+    @property
+    def counters(self) -> Counters:
+        """What has been done since the segment was opened."""
+        return Counters(*self.counts.tolist())
 
     @property
     def count(self) -> int:

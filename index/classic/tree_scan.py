@@ -7,36 +7,26 @@ literals. It expresses all trees of mode ``all``, but no value tests (patterns, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from index.classic import tree_scan_kernel as kernels
-from index.classic.arrays import Int32s, Int64s, group
+from index.classic.arrays import Arrays, Int32s, Int64s, group
+from index.classic.counters import CANDIDATES
 from index.classic.keys import EventKeys
-from index.classic.tree_engine import plant
-from index.classic.tree_forms import TreeReader
+from index.classic.tree_engine import Plantation, TreeEngine
 from index.classic.tree_matcher import TreeMatcher
 from index.classic.tree_scan_kernel import LiteralArrays
 from index.engine import Parts
-from schemas.records import Subscription
 
 
-class TreeScan:
+class TreeScan(TreeEngine):
     """The engine ``tree-scan``."""
 
     name = "tree-scan"
+    keeps_all = True
 
-    def __init__(self, as_written: bool = False) -> None:
-        self._as_written = as_written
-
-    def check(self, subscription: Subscription) -> None:
-        """See `index.engine.SelectiveEngine.check`."""
-        TreeReader(self.name, self._as_written).read(subscription)
-
-    def build(self, subscriptions: Sequence[Subscription]) -> Parts:
-        """Build a segment's arrays; see `index.engine.Engine.build`."""
-        plants = plant(self.name, subscriptions, keep_all=True, as_written=self._as_written)
+    def arrays(self, plants: Plantation) -> Arrays:
+        """See `index.classic.tree_engine.TreeEngine.arrays`."""
         return plants.arrays() | plants.literal_arrays()
 
     def open(self, parts: Parts) -> TreeScanMatcher:
@@ -56,6 +46,7 @@ class TreeScanMatcher(TreeMatcher):
 
     def find(self, view: EventKeys, event: int, found: Int32s) -> int:
         """See `index.classic.tree_matcher.TreeMatcher.find`."""
+        self.counts[CANDIDATES] += self.count
         n = self._scanner.scan(view, event, self._everyone, found)
         self._scanner.mark_true(found[:n], self._first_annotation)
         return n

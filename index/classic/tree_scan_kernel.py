@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
+from index.block.kernel import kernel
 from index.classic.arrays import Int32s, Int64s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 
@@ -27,7 +26,7 @@ class LiteralArrays(NamedTuple):
     predicate_key: Int32s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def conjunction_holds(conjunction, literals, held, epoch):  # type: ignore[no-untyped-def]
     """Return whether all literals hold; ``held[key] == epoch`` says that the event has the key."""
     for i in range(literals.conjunction_start[conjunction], literals.conjunction_start[conjunction + 1]):
@@ -43,7 +42,7 @@ def conjunction_holds(conjunction, literals, held, epoch):  # type: ignore[no-un
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_holds(tree, trees, annotations, literals, held, epoch, frames, ends):  # type: ignore[no-untyped-def]
     """Return whether a tree is true; what cannot change a node's truth any more is skipped."""
     first = trees.tree_start[tree]
@@ -70,7 +69,7 @@ def tree_holds(tree, trees, annotations, literals, held, epoch, frames, ends):  
             k = ends[depth]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(candidates, is_dead, trees, annotations, literals, held, epoch, frames, ends, found):  # type: ignore[no-untyped-def]
     """Write the living true trees among the candidates, in their order; return their number."""
     count = 0
@@ -81,7 +80,7 @@ def scan(candidates, is_dead, trees, annotations, literals, held, epoch, frames,
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_true(found, scores, first, annotations, literals, held, epoch, true_at):  # type: ignore[no-untyped-def]
     """Stamp the true annotations of the trees found that score; tree t's begin at ``first[t]``."""
     for tree in found:
@@ -91,14 +90,14 @@ def mark_true(found, scores, first, annotations, literals, held, epoch, true_at)
                     true_at[annotation] = epoch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hold(event, start, key, held, epoch):  # type: ignore[no-untyped-def]
     """Stamp the keys of an event."""
     for i in range(start[event], start[event + 1]):
         held[key[i]] = epoch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distinct_trees(annotations, annotation_tree, found):  # type: ignore[no-untyped-def]
     """Write the trees of annotations, ascending, each once; return their number."""
     count = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from index.block.kernel import kernel
 from index.classic.arrays import Int64s, UInt8s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 from schemas.values import SCORE_SCALE
@@ -37,7 +37,7 @@ class Frames(NamedTuple):
         return cls(np.zeros(depth + 1, np.uint8), np.zeros(depth + 1, np.uint8), np.zeros(depth + 1, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_trees(event, found, n, trees, leaves, entries, true_at, epoch, frames, points):  # type: ignore[no-untyped-def]
     """Write the scores of the first ``n`` trees found for the event.
 
@@ -65,7 +65,7 @@ def score_trees(event, found, n, trees, leaves, entries, true_at, epoch, frames,
             points[i] += _tree_points(event, tree, trees, leaves, entries, true_at, epoch, frames)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tree_points(event, tree, trees, leaves, entries, true_at, epoch, frames):  # type: ignore[no-untyped-def]
     k, depth = trees.tree_start[tree], -1
     while True:
@@ -90,7 +90,7 @@ def _tree_points(event, tree, trees, leaves, entries, true_at, epoch, frames):  
         _give(frames, depth, truth, total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _give(frames, depth, truth, total):  # type: ignore[no-untyped-def]
     """Tell a node the truth and score of a child."""
     if frames.conjunction[depth]:
@@ -101,7 +101,7 @@ def _give(frames, depth, truth, total):  # type: ignore[no-untyped-def]
         frames.truth[depth] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leaf_points(event, leaf, leaves, entries):  # type: ignore[no-untyped-def]
     """Return the sum over the event's values that the leaf lists; ``np.rint`` rounds as `schemas.values.score_term`."""
     total = np.int64(0)
@@ -113,7 +113,7 @@ def leaf_points(event, leaf, leaves, entries):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_not_below(ascending, low, high, wanted):  # type: ignore[no-untyped-def]
     """Return the first place from ``low`` on, before ``high``, that holds ``wanted`` or more, else ``high``."""
     while low < high:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -22,6 +21,7 @@ import numpy.typing as npt
 from index import files
 from index.array_file import open_arrays, write_arrays
 from index.directory import INCREMENT, AnyPath, IndexDirectory
+from index.files import Location
 from index.manifest import SegmentEntry, latest
 from index.observed.statistics import EventStatistics, decode, encode, total
 from index.segment import Segment
@@ -57,6 +57,7 @@ def gathered(directory: AnyPath | IndexDirectory) -> EventStatistics:
 
 
 def _sum(layout: IndexDirectory, names: Iterable[str]) -> EventStatistics:
+    files.forget(layout.all_statistics)  # the one file that is written again under its name
     known = _read(layout.all_statistics)
     if known is None:
         known = carried(layout, latest(layout).segments), ()
@@ -76,16 +77,20 @@ def carried(layout: IndexDirectory, segments: Iterable[SegmentEntry]) -> EventSt
     return best
 
 
-def _write(path: Path, statistics: EventStatistics, included: Iterable[str]) -> None:
+def is_whole(path: Location) -> bool:
+    """Return whether a file of statistics can be read; who needs it goes on without it otherwise."""
+    return _read(path) is not None
+
+
+def _write(path: Location, statistics: EventStatistics, included: Iterable[str]) -> None:
     names = msgspec.msgpack.encode(tuple(included))
     arrays = {"statistics": as_array(encode(statistics)), "included": as_array(names)}
     write_arrays(path, KIND, {}, arrays)
 
 
-def _read(path: Path) -> tuple[EventStatistics, tuple[str, ...]] | None:
+def _read(path: Location) -> tuple[EventStatistics, tuple[str, ...]] | None:
     try:
-        file = open_arrays(path, KIND)
-        file.verify()
+        file = open_arrays(path, KIND, whole=True)
         names = _NAMES.decode(file.arrays["included"].tobytes())
         found = decode(file.arrays["statistics"].tobytes())
     except (TocsinError, msgspec.DecodeError, KeyError):

@@ -13,23 +13,8 @@ from stream.commands.shared import say
 from stream.settings import Settings
 from stream.topics import ensure_topics
 
-REACH_SECONDS = 8.0
 ACKNOWLEDGE_SECONDS = 30.0
 READ_AT_ONCE = 500
-
-
-def reach(settings: Settings) -> set[str]:
-    """Return the names of the brokers' topics.
-
-    Raises
-    ------
-    TocsinError
-        No broker answers within `REACH_SECONDS`.
-    """
-    try:
-        return set(clients.admin(settings).list_topics(timeout=REACH_SECONDS).topics)
-    except KafkaException as error:
-        raise clients.unreachable(settings, error) from error
 
 
 def need_topic(settings: Settings, topic: str) -> None:
@@ -38,7 +23,7 @@ def need_topic(settings: Settings, topic: str) -> None:
     A producer's own request would create it with the brokers' settings, and a subscriptions topic without compaction
     loses subscriptions. Where the topic is there nothing else is asked, so the right to write to it is enough.
     """
-    if topic not in reach(settings):
+    if topic not in clients.reach(settings):
         ensure_topics(settings)
         say(f"created the topics that were missing at {settings.kafka.bootstrap_servers}")
 

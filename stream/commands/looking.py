@@ -47,6 +47,17 @@ def look_into(
     return settings, open_version(settings.job.index_dir, version)
 
 
+def look_for(
+    context: typer.Context, index: Path | None, version: int | None, config: Path | None, overrides: list[str] | None
+) -> tuple[Settings, int]:
+    """Return the settings, which name the index directory, and the version to look at, unopened."""
+    named = [] if index is None else [f"job.index_dir={index}"]
+    settings = load(context, config, [*(overrides or []), *named])
+    from index.live import need_version
+
+    return settings, need_version(settings.job.index_dir, version)
+
+
 def event_of(text: str, settings: Settings, time: str | None) -> Event:
     """Return the event that a JSON text holds, with a time as ``--time`` gives it or else that of now."""
     import time as clock

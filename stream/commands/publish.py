@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from schemas.errors import Refused, TocsinError
+from stream.commands.json_lines import Progress, open_lines, reading
 from stream.commands.shared import ConfigOption, SetOption, load, say
 from stream.wording import counted
 
@@ -19,9 +16,6 @@ if TYPE_CHECKING:
     from schemas.records import Event
     from stream.commands.kafka import Sender
     from stream.settings import Settings
-
-Progress = Callable[[int, int], None]
-"""Told how many bytes were read and how many events were sent."""
 
 
 def publish(
@@ -51,11 +45,11 @@ def publish(
         )
     from stream.commands.kafka import Sender
 
-    with _open(file) as lines:
+    with open_lines(file) as lines:
         sender = Sender(settings, settings.topics.events)
         run = _Run(settings, sender, key_field, skip_bad, rate)
         try:
-            with sender, _progress(lines) as tell:
+            with sender, reading(lines, "publishing", "events") as tell:
                 run.send_all(lines, tell)
         finally:  # counts what was acknowledged until the sender was closed, also after Ctrl-C
             skipped = f", skipped {counted(run.skipped, 'bad line')}" if run.skipped else ""
@@ -115,43 +109,3 @@ class _Run:
             return None
         first = values[0]
         return (str(first).lower() if isinstance(first, bool) else str(first)).encode()
-
-
-@contextmanager
-def _open(file: str) -> Iterator[BinaryIO]:
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        lines = Path(file).open("rb")  # noqa: SIM115 - an OSError of the block below is not this one's
-    except OSError as error:
-        raise TocsinError(f"{file} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
-    with lines:
-        yield lines
-
-
-@contextmanager
-def _progress(lines: BinaryIO) -> Iterator[Progress]:
-    """Yield a function that draws a progress bar where stderr is a terminal and does nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda position, sent: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    known = lines is not sys.stdin.buffer
-    size = Path(lines.name).stat().st_size if known else 0
-    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn()) if size else ()
-    text = TextColumn("{task.fields[sent]:,} events, {task.fields[rate]:,.0f}/s")
-    with Progress("publishing", *columns, text, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=size or None, sent=0, rate=0.0)
-        began = drawn = time.monotonic()
-
-        def tell(position: int, sent: int) -> None:
-            nonlocal drawn
-            now = time.monotonic()
-            if now - drawn > 0.1:
-                drawn = now
-                bar.update(task, completed=position, sent=sent, rate=sent / (now - began))
-
-        yield tell

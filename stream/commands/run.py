@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from stream.commands.shared import ConfigOption, SetOption, load
+from schemas.errors import TocsinError
+from stream.commands.shared import FAILURE, ConfigOption, SetOption, load
 
 
 def run(
@@ -30,9 +31,15 @@ def run(
     chosen = {"job.master": master, "job.index_dir": index, "job.checkpoint_dir": checkpoint, "job.engine": engine}
     named = [f"{name}={value}" for name, value in chosen.items() if value is not None]
     settings = load(context, config, [*(overrides or []), *named])
-    from stream.commands.kafka import reach
+    from stream.clients import reach
+    from stream.log_format import tell_error
 
-    reach(settings)  # before Spark is imported and started: a missing broker is said at once
-    from stream import job
+    try:
+        reach(settings)  # before Spark is imported and started: a missing broker is said at once
+        from stream import job
 
-    raise typer.Exit(job.run(settings))
+        code = job.run(settings)
+    except TocsinError as error:
+        tell_error(settings.job.log_format, error)
+        code = FAILURE
+    raise typer.Exit(code)

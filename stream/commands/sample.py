@@ -15,7 +15,7 @@ from schemas.errors import Refused, TocsinError
 from schemas.json_codec import decode_event
 from schemas.records import Event
 from stream import clients
-from stream.commands.kafka import reach
+from stream.clients import reach
 from stream.decoding import Decoding, event_decoder, read_schema
 
 if TYPE_CHECKING:

@@ -86,7 +86,9 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 def fail(error: object, code: int = FAILURE) -> NoReturn:
     """Print a sentence to stderr and end with an exit code."""
-    say(f"tocsin: {error}")
+    from stream.secrets import hide
+
+    say(f"tocsin: {hide(str(error))}")
     raise typer.Exit(code)
 
 

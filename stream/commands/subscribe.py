@@ -42,7 +42,7 @@ def subscribe(
     acknowledged the record: every event produced from then on meets the subscription.
     """
     settings = load(context, config, overrides)
-    _need_json(settings.subscriptions.format)
+    need_json(settings.subscriptions.format)
     members: dict[str, Any] = {
         **_what(filter_, expression),
         "priority": priority,
@@ -92,7 +92,8 @@ def _label(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _need_json(format_: str) -> None:
+def need_json(format_: str) -> None:
+    """Refuse to write JSON to a topic that holds another format."""
     if format_ != "json":
         raise TocsinError(
             f"this command writes JSON, but subscriptions.format is {format_}; use a producer of that format instead"

@@ -13,7 +13,7 @@ def topics(context: typer.Context, config: ConfigOption = None, overrides: SetOp
     Prints the names of the four topics.
     """
     settings = load(context, config, overrides)
-    from stream.commands.kafka import reach
+    from stream.clients import reach
     from stream.topics import ensure_topics
 
     there = reach(settings)

@@ -100,7 +100,7 @@ class Traffic:
                 progress(published, len(self.latencies))
                 self.seconds = time.monotonic() - started
             except KafkaException as error:
-                raise clients.unreachable(self._settings, error) from error
+                raise clients.trouble(self._settings, error) from error
             finally:
                 output.close()
 

@@ -38,7 +38,8 @@ from schemas.expression import (
 )
 from schemas.records import Event, Subscription
 from schemas.values import Value
-from tests.contract.test_engine_contract import engine, examples, expected, numbered, opened, rows
+from tests.contract.support import block_engine as engine
+from tests.contract.support import examples, expected, numbered, opened, rows
 from tests.strategies import rich_events, rich_expressions, rich_subscriptions
 
 __all__ = ["engine"]

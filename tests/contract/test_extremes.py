@@ -42,7 +42,8 @@ from schemas.expression import (
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Value
-from tests.contract.test_engine_contract import Row, engine, expected, numbered, opened, rows
+from tests.contract.support import Row, expected, numbered, opened, rows
+from tests.contract.support import block_engine as engine
 
 __all__ = ["engine"]
 

@@ -1,12 +1,10 @@
-"""The tree engines beyond the contract: the paper's labels and algorithms, splits into segments, what is refused."""
+"""The tree engines beyond the contract: the paper's labels and algorithms, trees as written, what is refused."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,17 +22,12 @@ from index.classic.tree_conjunction_scan import ConjunctionScan
 from index.classic.tree_expansion import DnfExpansion
 from index.classic.tree_forms import Conjunction, Node, TreeReader
 from index.classic.tree_scan import TreeScan
-from index.compaction import due, merge
 from index.engine import SelectiveEngine
 from index.event_block import EventBlock
-from index.oracle import best_matches
-from index.reader import IndexReader
-from index.segment import write_segment
-from index.writer import IndexWriter
 from schemas.errors import Refused
-from schemas.expression import And, Expression, In, Not, NotIn, Or
+from schemas.expression import And, In, Not, NotIn, Or
 from schemas.records import Event, Subscription
-from tests.contract.test_classic_engines import drawn_population, event, expected, rows, tree
+from tests.contract.support import expected, rows
 
 TREES: dict[str, Callable[[], SelectiveEngine]] = {
     "dewey": Dewey,
@@ -42,7 +35,6 @@ TREES: dict[str, Callable[[], SelectiveEngine]] = {
     "tree-scan": TreeScan,
     "conjunction-scan": ConjunctionScan,
 }
-ALL: dict[str, Callable[[], SelectiveEngine]] = {**TREES, "dnf-expansion": DnfExpansion}
 AS_WRITTEN: dict[str, Callable[[], SelectiveEngine]] = {
     "dewey": lambda: Dewey(as_written=True),
     "interval": lambda: Interval(as_written=True),
@@ -121,24 +113,6 @@ def test_begins_of_all_children_of_ands_but_the_first_are_distinct() -> None:
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_depth_and_width_have_no_limit_of_their_own(name: str) -> None:
-    a: Expression = In("a", (1,))
-    b: Expression = In("b", (1,))
-    nots: Expression = reduce(lambda inner, _: Not(inner), range(2000), a)
-    zigzag: Expression = reduce(
-        lambda inner, i: Or((inner, In("c", (i,)))) if i % 2 else And((inner, Or((a, In("d", (i,)))))), range(800), b
-    )
-    wide = Or(tuple(In("w", (i,), (i / 2,)) for i in range(2000)))
-    broad = And((a, Or(tuple(And((In("w", (i,)), b)) for i in range(2000)))))
-    population = [Subscription(f"{i}", one) for i, one in enumerate((nots, zigzag, wide, broad))]
-    engine = TREES[name]()
-    happened = [Event({"a": (1,)}), Event({"a": (1,), "b": (1,), "w": (7, 1999)}), Event({"c": (799,)})]
-    found = rows(engine.open(engine.build(population)), EventBlock.from_events(happened))
-    one = 2**20
-    assert found == [(0, 0, 0), (1, 2, 1999 * one // 2), (1, 1, 401 * one), (1, 3, 3 * one), (1, 0, 0), (2, 1, one)]
-
-
-@pytest.mark.parametrize("name", TREES)
 def test_what_a_not_leaves_is_weak_and_exact(name: str) -> None:
     """A conjunction of exclusions alone is true without its attributes, and false as soon as one value is excluded."""
     neither = Not(Or((In("a", (1, 2)), In("b", (1,)))))
@@ -177,45 +151,6 @@ def test_as_written_conjunctions_below_an_and_stay_apart() -> None:
     joined, apart = (TreeReader("x", as_written).read(Subscription("s", pair)) for as_written in (False, True))
     assert [len(item.literals) for item in joined.children if isinstance(item, Conjunction)] == [3]
     assert [len(item.literals) for item in apart.children if isinstance(item, Conjunction)] == [1, 2]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_main_and_tail_segments_answer_as_one_before_and_after_a_merge(name: str, tmp_path: Path) -> None:
-    """A large segment, small deltas that replace and remove some of it, and then their merge."""
-    rng = random.Random(5)
-    engine = ALL[name]()
-    population = {s.id: s for s in drawn_population(rng, lambda r: tree(r, 2), 120)}
-    happened = [event(rng) for _ in range(12)]
-    writer = IndexWriter(tmp_path)
-    version = writer.publish([write_segment(tmp_path, engine, list(population.values()))], [], {})
-    for step in range(9):
-        delta = [Subscription(f"{rng.randrange(150):04d}", tree(rng, 2)) for _ in range(4)]
-        delta = list({s.id: s for s in delta}.values())
-        removed = sorted(set(rng.sample(sorted(population), 3)) - {s.id for s in delta})
-        version = writer.publish([write_segment(tmp_path, engine, delta)], removed, {})
-        population = {id_: s for id_, s in population.items() if id_ not in removed} | {s.id: s for s in delta}
-        if step in (0, 8):
-            assert answers(tmp_path, engine, version, happened) == wanted(population.values(), happened)
-    plans = due(tmp_path)
-    assert plans
-    merged = max(found for plan in plans if (found := merge(tmp_path, plan, engine)) is not None)
-    assert answers(tmp_path, engine, merged, happened) == wanted(population.values(), happened)
-
-
-def answers(
-    index: Path, engine: SelectiveEngine, version: int, happened: Sequence[Event]
-) -> list[list[tuple[str, int]]]:
-    snapshot = IndexReader(index, [engine]).at(version)
-    found = snapshot.match(EventBlock.from_events(happened))
-    lists: list[list[tuple[str, int]]] = [[] for _ in happened]
-    for e, id_, points in zip(found.event.tolist(), snapshot.ids(found), found.score.tolist(), strict=True):
-        lists[e].append((id_.decode(), points))
-    return lists
-
-
-def wanted(population: Iterable[Subscription], happened: Sequence[Event]) -> list[list[tuple[str, int]]]:
-    everyone = list(population)
-    return [best_matches(everyone, one, one.top) for one in happened]
 
 
 def test_a_tree_that_expands_too_far_is_refused_by_expansion_alone() -> None:

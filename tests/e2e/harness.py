@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import time
 import uuid
 from collections import defaultdict
@@ -13,14 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from stream import clients
+from stream import clients, failpoints
 from stream.committed import CommittedReader
 from stream.job_process import JobProcess
 from stream.settings import load_settings
+from stream.settings_tables import Kafka
 
 Coordinates = tuple[int, int]
 """Partition and offset of an event."""
@@ -42,6 +45,11 @@ class Topics:
         self.dead_letters = f"{self.prefix}.dead-letters"
 
 
+def quiet(bootstrap: str) -> dict[str, Any]:
+    """Return the configuration of a client that does not tell the terminal of a broker that was killed."""
+    return {"bootstrap.servers": bootstrap, "logger": clients.LOG, "reconnect.backoff.max.ms": 1000}
+
+
 class Client:
     """Produces subscriptions and events, and reads what comes out, read_committed."""
 
@@ -50,10 +58,12 @@ class Client:
         self.job = job
         topics = job.topics
         self.topics = topics
-        self.producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
-        with clients.TopicEnds(job.settings) as ends:
+        kafka = Kafka(bootstrap_servers=bootstrap)
+        self._settings = msgspec.structs.replace(job.settings, kafka=kafka)
+        self.producer = Producer(quiet(bootstrap) | {"linger.ms": 0, "enable.idempotence": True})
+        with clients.TopicEnds(self._settings) as ends:
             outputs = (topics.notifications, topics.dead_letters)
-            self._output = CommittedReader(job.settings, outputs, ends, lambda record, _: self._take(record))
+            self._output = CommittedReader(self._settings, outputs, ends, lambda record, _: self._take(record))
         self.found: list[dict[str, Any]] = []
         self.letters: list[dict[str, Any]] = []
 
@@ -118,7 +128,7 @@ class Client:
 
     def await_committed(self, group: str, topic: str) -> None:
         """Wait until the job's group has committed everything that is on the topic now, and take in its output."""
-        with clients.TopicEnds(self.job.settings) as ends:
+        with clients.TopicEnds(self._settings) as ends:
             end = ends.of(topic)
         partitions = [TopicPartition(topic, partition) for partition in end]
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
@@ -186,6 +196,21 @@ class JobUnderTest:
         values |= {name if "." in name else f"job.{name}": value for name, value in settings.items()}
         self.settings = load_settings(overrides=[f"{name}={value}" for name, value in values.items()], environ={})
         self.process = JobProcess(self.settings, folder, folder)
+        self._failpoint = folder / "failpoint"
+
+    def arm(self, place: str, number: signal.Signals) -> None:
+        """Let the driver, which may run already, get a signal when it next comes to a place of `failpoints`."""
+        written = self._failpoint.with_name("failpoint.new")
+        written.write_text(f"{place}:{number.name}")
+        written.rename(self._failpoint)
+
+    @property
+    def armed(self) -> bool:
+        """Whether nobody has come to the place yet."""
+        return self._failpoint.exists()
+
+    def disarm(self) -> None:
+        self._failpoint.unlink(missing_ok=True)
 
     @property
     def events_group(self) -> str:
@@ -195,8 +220,8 @@ class JobUnderTest:
     def subscriptions_group(self) -> str:
         return f"{self.name}-subscriptions"
 
-    def start(self, wait: bool = True, **environment: str) -> None:
-        self.process.start(**environment)
+    def start(self, wait: bool = True) -> None:
+        self.process.start(**{failpoints.VARIABLE: str(self._failpoint)})
         if wait:
             self.process.await_ready(PATIENCE)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from tests.e2e.harness import Coordinates
@@ -21,6 +23,16 @@ class Version:
 
     since: int
     filter: str | None
+
+
+@dataclass(frozen=True)
+class Published:
+    """An event, where it went, how many changes were acknowledged when it was produced, and during which fault."""
+
+    place: Coordinates
+    event: dict[str, Any]
+    at: int
+    during: str
 
 
 @dataclass
@@ -38,6 +50,12 @@ class Verdict:
         if len(self.examples) < 10:
             self.examples.append(f"{kind}: {example}")
 
+    def add(self, other: Verdict) -> None:
+        """Add the counts of other events to these."""
+        for kind in ("right", "lost", "doubled", "wrong"):
+            setattr(self, kind, getattr(self, kind) + getattr(other, kind))
+        self.examples += other.examples
+
     @property
     def good(self) -> bool:
         return not (self.lost or self.doubled or self.wrong)
@@ -53,7 +71,7 @@ class History:
     def __init__(self) -> None:
         self._now = 0
         self._versions: dict[str, list[Version]] = {}
-        self._events: list[tuple[Coordinates, dict[str, Any], int]] = []
+        self._events: list[Published] = []
 
     @property
     def now(self) -> int:
@@ -69,42 +87,71 @@ class History:
         self._now += 1
         self._versions.setdefault(id_, []).append(Version(self._now, filter_))
 
-    def published(self, place: Coordinates, event: dict[str, Any], produced_at: int) -> None:
-        """Note an event, and how many changes were acknowledged when it was produced."""
-        self._events.append((place, event, produced_at))
+    def published(self, place: Coordinates, event: dict[str, Any], produced_at: int, during: str = "") -> None:
+        """Note an event, how many changes were acknowledged when it was produced, and what was going on then."""
+        self._events.append(Published(place, event, produced_at, during))
 
     def judge(self, found: Notifications) -> Verdict:
         """Compare everything that came with everything that must have."""
         verdict = Verdict()
-        known = set()
-        for place, event, produced_at in self._events:
-            known.add(place)
-            self._judge_event(verdict, event, produced_at, found.get(place, []))
-        for place in found.keys() - known:
-            verdict.note("wrong", f"notifications of {place}, which nobody published")
+        for one in self.judge_each(found).values():
+            verdict.add(one)
         return verdict
 
+    def judge_each(self, found: Notifications) -> dict[str, Verdict]:
+        """Return the verdict over the events of each fault; over those that nobody published under an empty name."""
+        verdicts = {"": Verdict()}
+        for one in self._events:
+            verdict = verdicts.setdefault(one.during, Verdict())
+            self._judge_event(verdict, one.event, one.at, found.get(one.place, []))
+        for place in found.keys() - {one.place for one in self._events}:
+            verdicts[""].note("wrong", f"notifications of {place}, which nobody published")
+        return verdicts
+
     def _judge_event(self, verdict: Verdict, event: dict[str, Any], at: int, got: list[dict[str, Any]]) -> None:
+        text = json.dumps(event)
         scores = {n["subscription"]: n["score"] for n in got}
         for id_, times in Counter(n["subscription"] for n in got).items():
             for _ in range(times - 1):
                 verdict.note("doubled", f"{id_} of {event}")
         for id_, versions in self._versions.items():
-            allowed = {_score(version.filter, json.dumps(event)) for version in _in_force(versions, at)}
-            if scores.pop(id_, None) in allowed:
+            score = scores.pop(id_, None)
+            if any(_score(version.filter, text) == score for version in _in_force(versions, at)):
                 verdict.right += 1
-            elif None not in allowed and id_ not in {n["subscription"] for n in got}:
+                continue
+            allowed = {_score(version.filter, text) for version in _in_force(versions, at)}
+            if score is None:
                 verdict.note("lost", f"{id_} of {event}: one of {allowed}")
             else:
-                verdict.note("wrong", f"{id_} of {event}: not one of {allowed}")
+                verdict.note("wrong", f"{id_} of {event}: {score} is not one of {allowed}")
         for id_ in scores:
             verdict.note("wrong", f"{id_} of {event}, which nobody subscribed")
 
 
 def _in_force(versions: list[Version], at: int) -> Iterator[Version]:
     """Yield the version in force at a time, and the later ones."""
-    yield max((v for v in versions if v.since <= at), key=lambda v: v.since, default=Version(0, None))
-    yield from (v for v in versions if v.since > at)
+    later = bisect_right(versions, at, key=lambda version: version.since)
+    yield versions[later - 1] if later else Version(0, None)
+    yield from islice(versions, later, None)
+
+
+def out_of_order(found: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the notifications of a subscription that came before those of an earlier event of the same partition.
+
+    Parameters
+    ----------
+    found
+        Notifications in the order of their partition, to which the subscription is the key.
+    """
+    last: dict[tuple[str, int], int] = {}
+    late = []
+    for n in found:
+        partition, offset = n["event"]["partition"], n["event"]["offset"]
+        before = last.setdefault((n["subscription"], partition), offset)
+        if offset < before:
+            late.append(f"{n['subscription']} was told of event {partition}:{offset} after {partition}:{before}")
+        last[n["subscription"], partition] = offset
+    return late
 
 
 @cache

@@ -11,7 +11,6 @@ from index.block import matcher as matching
 from index.block import ordering, ranking, workspace
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Span, spans
-from index.engine import Matches
 from index.event_block import EventBlock
 from index.oracle import match_subscription
 from schemas.expression import And, Exists, In, Not, NotIn, Or, Range
@@ -103,7 +102,7 @@ def unordered(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     """Matches of three events: (event, owner word, score), an owner of several records perhaps more than once."""
     scores = draw(st.sampled_from((st.integers(0, 3).map(lambda n: n << 20), st.integers(-(2**62), 2**62))))
     words = st.one_of(st.integers(0, 40).map(lambda n: 2 * n + 1), st.integers(41, 3000).map(lambda n: 2 * n))
-    found = draw(st.lists(st.tuples(st.integers(0, 2), words, scores), max_size=150))
+    found = draw(st.lists(st.tuples(st.integers(0, 2), words, scores), max_size=300))
     alone = {(event, word): (event, word, score) for event, word, score in found if not word & 1}
     return [row for row in found if row[1] & 1] + list(alone.values())
 
@@ -112,17 +111,16 @@ def unordered(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 def test_the_order_is_the_contracts_for_any_scores_and_owners_come_once(rows: list[tuple[int, int, int]]) -> None:
     columns = np.array(rows, np.int64).reshape(-1, 3)
     half = len(columns) // 2
-    parts = [
-        Matches(c[:, 0].astype(np.int32) + 7, c[:, 1].astype(np.int32), c[:, 2].copy())
-        for c in (columns[:half], columns[half:])
-    ]
+    dealer = ordering.Dealer(7, 3)
+    for c in (columns[:half], columns[half:]):
+        dealer.add(c[:, 0].astype(np.int32) + 7, c[:, 1].astype(np.int32), c[:, 2].copy())
     best: dict[tuple[int, int], int] = {}
     for event, word, score in rows:
         best[event, word >> 1] = max(score, best.get((event, word >> 1), score))
     wanted = sorted(
         ((event + 7, owner, score) for (event, owner), score in best.items()), key=lambda r: (r[0], -r[2], r[1])
     )
-    found = ordering.arranged(7, 3, 3001, parts)
+    found = ordering.arranged(3001, [dealer.runs()])
     assert list(zip(*(c.tolist() for c in found), strict=True)) == wanted
 
 
@@ -142,8 +140,8 @@ def test_an_event_holds_its_best_distinct_matches_and_needs_what_the_worst_of_th
         assert best.need[0] * scale <= (worst[0] if worst else -np.inf)
         ranking.offer(best, 0, owner << 1 | 1, points)
         scores[owner] = max(points, scores.get(owner, points))
-    found = best.held(0)
-    got = sorted(zip((-found.score).tolist(), (found.subscription >> 1).tolist(), strict=True))
+    found = ordering.arranged(1000, [best.runs(0)])
+    got = list(zip((-found.score).tolist(), found.subscription.tolist(), strict=True))
     assert got == sorted((-points, owner) for owner, points in scores.items())[:wanted]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from index.block.engine import BlockEngine
-from index.compaction import due, watch
+from index.compaction import DAMAGED, due, watch
 from index.engine import Engine
 from index.files import names
 from index.manifest import latest, versions
@@ -79,7 +79,7 @@ def test_damage_ends_the_process_with_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     process = run(tmp_path)
     _, message = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+    assert process.returncode == DAMAGED
     assert message.decode().startswith(f"{path} is damaged")
     assert b"Traceback" not in message
 

@@ -1,9 +1,12 @@
-"""The index directory as a state machine: whatever is added, replaced, removed, merged and collected, in any order,
-a version's answers are the oracle's over what the version must hold."""
+"""The index directory as a state machine: whatever is added, replaced, removed, merged, collected and cut off, in any
+order, a version's answers are the oracle's over what the version must hold."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +16,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from index import tail, writer
+from index import failpoints, tail, writer
 from index.block.engine import BlockEngine
-from index.compaction import due, merge
+from index.compaction import due, merge, stats_of
 from index.directory import IndexDirectory
 from index.engine import Engine
 from index.event_block import EventBlock
+from index.files import names
 from index.garbage import collect
-from index.manifest import latest, latest_version
-from index.merge_policy import MergePlan
+from index.inspection import broken, damage
+from index.manifest import latest, latest_version, read_manifest, versions
+from index.merge_policy import MergePlan, everything
 from index.oracle import best_matches
 from index.pins import pin, unpin_before
 from index.reader import IndexReader, Snapshot
@@ -116,6 +121,39 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
             assert merge(self.layout, plan, self.engine) == latest_version(self.layout)
         assert all(entry.alive for entry in latest(self.layout).segments)
 
+    @rule()
+    def compact(self) -> None:
+        for plan in everything(stats_of(latest(self.layout).segments)):
+            assert merge(self.layout, plan, self.engine) == latest_version(self.layout)
+        assert [(entry.dead_count, entry.alive) for entry in latest(self.layout).segments] == (
+            [(0, len(self.model))] if self.model else []
+        )
+
+    @rule(delta=deltas(), split=st.booleans(), operations=st.integers(0, 60))
+    def absorb_is_cut_off_and_replayed(
+        self, delta: dict[str, Subscription | None], split: bool, operations: int
+    ) -> None:
+        if not self._cut_off(lambda: self._publish(delta, split), operations):
+            return
+        published = latest(self.layout).absorbed.get(0, 0) == self.offset
+        if published:
+            self._apply(delta)  # and nobody was told
+        else:
+            self.offset -= 1
+        self.the_latest_version_holds_the_model()
+        self.offset -= published
+        assert self._publish(delta, split) == latest_version(self.layout)
+
+    @precondition(lambda self: latest(self.layout).segments)
+    @rule(operations=st.integers(0, 40))
+    def merge_is_cut_off(self, operations: int) -> None:
+        plan = MergePlan(tuple(entry.segment.name for entry in latest(self.layout).segments))
+        self._cut_off(lambda: merge(self.layout, plan, self.engine), operations)
+
+    @rule(operations=st.integers(0, 20))
+    def garbage_collection_is_cut_off(self, operations: int) -> None:
+        self._cut_off(self.collect_garbage, operations)
+
     @precondition(lambda self: latest(self.layout).segments)
     @rule(delta=deltas())
     def absorb_during_a_merge(self, delta: dict[str, Subscription | None]) -> None:
@@ -149,7 +187,14 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
 
     @rule()
     def collect_garbage(self) -> None:
+        """What is left are the latest version, the pinned ones, and their files."""
         collect(self.layout, superseded=0, unpublished=0)
+        pinned = {version for version, _ in self.pinned.values()}
+        assert set(versions(self.layout)) == (pinned | {latest_version(self.layout)}) - {0}
+        kept = [read_manifest(self.layout, version).segments for version in versions(self.layout)]
+        entries = {entry for segments in kept for entry in segments}
+        assert set(names(self.layout.segments)) == {f"{entry.segment.name}.seg" for entry in entries}
+        assert set(names(self.layout.dead)) == {f"{entry.dead}.dead" for entry in entries if entry.dead}
 
     @rule(block=st.lists(events(), max_size=4))
     def match(self, block: list[Event]) -> None:
@@ -165,6 +210,11 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         assert _answers(snapshot, PROBES) == [best_matches(self.model.values(), event, event.top) for event in PROBES]
         assert snapshot.stats.subscriptions == len(self.model)
         assert latest(self.layout).absorbed == ({0: self.offset} if self.offset else {})
+
+    @rule()
+    def inspect(self) -> None:
+        assert list(damage(self.layout, versions(self.layout))) == []
+        assert list(broken(self.layout, latest(self.layout))) == []
 
     @invariant()
     def an_id_is_alive_in_one_segment_at_most(self) -> None:
@@ -199,6 +249,29 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         kept = {id_: body for id_, body in self.model.items() if id_ not in delta}
         self.model = kept | {body.id: body for body in _bodies(delta)}
 
+    def _cut_off(self, work: Callable[[], object], operations: int) -> bool:
+        """Let the process end after so many places of `failpoints`, and begin anew; return whether it came so far.
+
+        From the end on no file operation is carried out any more, as none is after a kill.
+        """
+        left = operations
+
+        def reach(_: str) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise _Killed
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(failpoints, "reach", reach)
+            try:
+                work()
+            except _Killed:
+                patch.undo()
+                self.open()
+                return True
+        return False
+
     def _interrupted(self, publication: Callable[[], int], interruption: Callable[[], object]) -> None:
         """Let the interruption happen once, after the publication has computed its dead sets."""
         rest = [interruption]
@@ -213,6 +286,10 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
             patch.setattr(writer, "tail", _Tail(extend))
             publication()
         assert not rest
+
+
+class _Killed(BaseException):
+    """The end of a process."""
 
 
 class _Tail:
@@ -249,3 +326,22 @@ TestIndexDirectory = IndexDirectoryMachine.TestCase
 TestIndexDirectory.settings = LIMITS
 TestBlockIndexDirectory = BlockIndexDirectoryMachine.TestCase
 TestBlockIndexDirectory.settings = LIMITS
+
+
+SMALL_RUNS = {
+    "uncompiled": ({"NUMBA_DISABLE_JIT": "1"}, "oracle", 20),
+    "uncompiled, with the main engine": ({"NUMBA_DISABLE_JIT": "1"}, "block", 12),
+    "bounds checked": ({"NUMBA_BOUNDSCHECK": "1"}, "oracle", 20),
+}
+
+
+@pytest.mark.parametrize(("variables", "machine", "examples"), SMALL_RUNS.values(), ids=SMALL_RUNS)
+def test_kernels_do_the_same_without_compilation_and_within_bounds(
+    variables: dict[str, str], machine: str, examples: int, tmp_path: Path
+) -> None:
+    """Compiled code neither checks bounds nor wraps integers as NumPy does; the cache is not that of other tests."""
+    environment = os.environ | variables | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "tests.index.small_machine", machine, str(examples)]
+    root = Path(__file__).parents[2]
+    result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-5000:]

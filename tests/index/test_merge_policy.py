@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.merge_policy import DEAD_SHARE, FACTOR, INPUTS_LIMIT, LEVEL_ZERO, MERGED_LIMIT, SegmentStat, plan
+from index.merge_policy import (
+    DEAD_SHARE,
+    FACTOR,
+    INPUTS_LIMIT,
+    LEVEL_ZERO,
+    MERGED_LIMIT,
+    SegmentStat,
+    everything,
+    plan,
+)
 
 Sizes = list[tuple[int, int]]
 
@@ -82,3 +91,18 @@ def test_carrying_out_the_plans_ends_with_few_segments_and_few_rewrites(deltas: 
     assert sum(sizes.values()) == held
     assert len(sizes) <= (FACTOR - 1) * levels
     assert written <= held * (levels + FACTOR)
+
+
+EVERYTHING: list[tuple[str, Sizes, list[list[int]]]] = [
+    ("nothing", [], []),
+    ("one segment without dead ones is all there is to have", [(5, 0)], []),
+    ("one with a dead subscription is rewritten", [(5, 1)], [[0]]),
+    ("all become one, whatever their sizes", [(10_000, 0), (1, 0), (100, 99)], [[1, 2, 0]]),
+    ("what is dead as a whole goes with them", [(3, 3), (7, 0)], [[0, 1]]),
+    ("no segment exceeds the limit", [(MERGED_LIMIT, 0), (MERGED_LIMIT - 1, 0), (1, 0)], [[2, 1]]),
+]
+
+
+@pytest.mark.parametrize(("sizes", "expected"), [row[1:] for row in EVERYTHING], ids=[row[0] for row in EVERYTHING])
+def test_everything(sizes: Sizes, expected: list[list[int]]) -> None:
+    assert [[int(name[1:]) for name in merge.inputs] for merge in everything(stats(sizes))] == expected

@@ -17,14 +17,38 @@ from index.manifest import latest
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
-from stream import rows, spool
+from stream import daemon, rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
 from stream.decoding import Decoding
 from stream.matcher import MatchTask, match_batches
+from stream.session import spark_settings
 from stream.settings import load_settings
 from stream.spool import SpoolPlan
 
 Answer = tuple[AbsorbedPartition, list[DeadLetter]]
+
+AFTER_WARM_UP = """
+import json, sys, tempfile
+from index.engines import ENGINES
+from index.writer import IndexWriter
+from stream.warm_up import absorb, match, warm_up
+from tests.stream.test_warm_up import compiled
+
+left = {}
+for engine in sorted(ENGINES):
+    warm_up(engine)
+    before = compiled()
+    assert any(kernel.startswith("index.classic.") for kernel in before) or engine == "block"
+    with tempfile.TemporaryDirectory() as index:
+        texts = [f"a = {i % 7} ^0.5 and (b < {i} or c != 'x')" for i in range(60)] + ["a > 3", "not a in (1, 2)"]
+        ids, bodies = zip(*((f"{i}".encode(), json.dumps({"filter": text}).encode()) for i, text in enumerate(texts)))
+        version = IndexWriter(index).publish([absorb(index, ids, bodies, engine)], [], {0: 1})
+        events = [json.dumps({"a": [i % 9, "x"], "b": i % 50}).encode() for i in range(300)]
+        for top in (0, 3):
+            assert match(index, version, events, top, engine=engine)
+    left |= {kernel: engine for kernel in compiled() - before}
+print(json.dumps(left))
+"""
 
 
 def records(*entries: tuple[bytes | None, dict[str, Any]], first: int = 0) -> pa.RecordBatch:
@@ -111,3 +135,13 @@ def test_an_engine_that_does_not_exist_is_refused_with_the_names_of_those_that_d
     assert load_settings(overrides=["job.engine=kindex-cnf"], environ={}).job.engine == "kindex-cnf"
     with pytest.raises(TocsinError, match=r"job.engine can't be 'fastest'.*\"block\" or .*\"kindex-dnf\""):
         load_settings(overrides=["job.engine=fastest"], environ={})
+
+
+def test_after_its_warm_up_an_engine_compiles_no_kernel_more() -> None:
+    """And the worker daemon is told which engine that is."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", AFTER_WARM_UP], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {}
+    settings = load_settings(overrides=["job.engine=dewey"], environ={})
+    assert spark_settings(settings, [])[f"spark.executorEnv.{daemon.ENGINE}"] == "dewey"

@@ -40,14 +40,12 @@ class TestIndex:
 
     def check(self, folder: Path, manifest: Manifest, **changes: Any) -> None:
         given: dict[str, Any] = {"source": SUBSCRIPTIONS, "beginnings": {0: 0, 1: 0}, "ends": {0: 10, 1: 10}} | changes
-        check_index(folder, manifest, given["source"], folder / "progress", given["beginnings"], given["ends"])
+        check_index(folder, manifest, given["source"], given["beginnings"], given["ends"])
 
     def test_an_index_that_fits_or_is_new_is_let_through(self, tmp_path: Path) -> None:
         self.check(tmp_path, EMPTY, beginnings={0: 5, 1: 5})
         self.check(tmp_path, _manifest({0: 10, 1: 3}))
         self.check(tmp_path, _manifest({0: 10}, source=""))
-        _checkpoint(tmp_path / "progress", "subs", {0: 10, 1: 3}, {0: 11, 1: 4}, done=1)
-        self.check(tmp_path, _manifest({0: 10, 1: 3}))
 
     @pytest.mark.parametrize(
         ("source", "words"),
@@ -68,11 +66,6 @@ class TestIndex:
     def test_records_that_are_gone_before_they_were_absorbed_are_missed(self, tmp_path: Path) -> None:
         with pytest.raises(TocsinError, match="offsets 4 to 6 in partition 0 of subs were removed before"):
             self.check(tmp_path, _manifest({0: 4, 1: 10}), beginnings={0: 7, 1: 0})
-
-    def test_progress_ahead_of_the_index_is_refused(self, tmp_path: Path) -> None:
-        _checkpoint(tmp_path / "progress", "subs", {0: 10, 1: 9}, done=1)
-        with pytest.raises(TocsinError, match=r"read partition 1 of subs up to offset 9, but the index .* absorbed 8"):
-            self.check(tmp_path, _manifest({0: 10, 1: 8}))
 
 
 class TestEvents:

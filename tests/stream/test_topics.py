@@ -101,22 +101,3 @@ def test_the_end_of_a_topic_comes_after_what_was_acknowledged_and_before_what_is
         while ends.of(topic) != {0: 0, 1: 1, 2: 2}:  # the record and the mark that it is committed
             assert time.monotonic() < deadline, ends.of(topic)
             time.sleep(0.01)
-
-
-def test_the_clients_properties_are_translated_for_sparks_java_client() -> None:
-    given = [
-        "kafka.client.security.protocol=SASL_SSL",
-        "kafka.client.sasl.mechanisms=SCRAM-SHA-512",
-        "kafka.client.sasl.username=me",
-        'kafka.client.sasl.password=a"b',
-        "kafka.client.ssl.ca.location=/etc/ca.pem",
-    ]
-    options = clients.spark_options(load_settings(None, given, {}))
-    assert options["kafka.security.protocol"] == "SASL_SSL"
-    assert options["kafka.sasl.mechanism"] == "SCRAM-SHA-512"
-    assert options["kafka.sasl.jaas.config"] == (
-        'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\\"b";'
-    )
-    assert options["kafka.ssl.truststore.type"] == "PEM"
-    assert options["kafka.ssl.truststore.location"] == "/etc/ca.pem"
-    assert options["kafka.isolation.level"] == "read_committed"

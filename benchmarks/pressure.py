@@ -1,0 +1,152 @@
+"""What happens when every event matches every subscription, and how fast does a job that lags behind catch up?
+
+Fan-out: one micro-batch of ``--events`` events, each of which matches all ``--subscriptions``, without a bound on the
+matches of an event. Told are the largest resident memory of the driver (its Python and its Java process together) and of
+one worker, the largest spool, and the time until everything is committed.
+
+Catching up: flights at ``--rate`` events/s against 10,000 subscriptions (seed 2013), the five best matches an event;
+after a warm-up as many at once as come in ``--behind`` seconds, while the rate goes on. The events answered until the
+lag is gone, over those that came in that time, say how many times faster than they come they are answered.
+
+Command: ``python -m benchmarks.pressure [--events 100] [--subscriptions 1000000] [--rate 1000] [--behind 60]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Self
+
+import psutil
+from rich.console import Console
+
+from benchmarks.job import BenchJob
+from benchmarks.load import Load
+from stream.broker import Broker
+from stream.demo.workload import build_workload
+
+SEED = 2013
+FLIGHTS, CHOSEN = 50_000, 10_000
+MEGABYTE = 1_000_000
+KEEPING_UP = 200
+"""So many events under way are no lag."""
+
+
+class Watch:
+    """The largest memory of the job's processes, and the largest spool, while the block runs; sampled."""
+
+    def __init__(self, job: BenchJob, index: Path) -> None:
+        self.driver = self.worker = self.spool = 0
+        self._job, self._index = job, index
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.2):
+            driver = 0
+            for process in psutil.process_iter(["name", "cmdline"]):
+                try:
+                    if os.getsid(process.pid) != self._job.pid:
+                        continue
+                    memory = process.memory_info().rss
+                except (psutil.NoSuchProcess, ProcessLookupError):
+                    continue
+                words = " ".join(process.info["cmdline"] or [])
+                if "stream.daemon" in words:
+                    self.worker = max(self.worker, memory)
+                elif process.pid == self._job.pid or "java" in (process.info["name"] or ""):
+                    driver += memory
+            self.driver = max(self.driver, driver)
+            self.spool = max(self.spool, sum(size(file) for file in self._index.glob("spool/*/*")))
+
+
+def size(file: Path) -> int:
+    """Return the bytes of a file that may have gone meanwhile."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def fan_out(events: int, subscriptions: int, console: Console) -> None:
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
+        job = BenchJob(broker.bootstrap_servers, Path(folder), "job.top=0", "topics.partitions=1")
+        job.subscribe({f"s{n}": b'{"filter": "x >= 0"}' for n in range(subscriptions)})
+        began = time.monotonic()
+        with job, Watch(job, Path(folder) / "index") as watch:
+            console.print(f"{subscriptions:,} subscriptions loaded in {time.monotonic() - began:.0f} s")
+            loaded = watch.driver
+            load = Load(broker.bootstrap_servers, job.settings.topics.events, [b'{"x": 1}'])
+            began = time.monotonic()
+            load.burst(events)
+            job.await_lag(0)
+            seconds = time.monotonic() - began
+        matches = events * subscriptions
+        console.print(
+            f"{events:,} events x {subscriptions:,} matches: {seconds:,.0f} s, {matches / seconds:,.0f} notifications/s; "
+            f"driver at most {watch.driver / MEGABYTE:,.0f} MB ({loaded / MEGABYTE:,.0f} before), a worker at most "
+            f"{watch.worker / MEGABYTE:,.0f} MB, spool at most {watch.spool / MEGABYTE:,.0f} MB"
+        )
+
+
+def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
+    workload = build_workload(SEED, FLIGHTS, CHOSEN)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
+        job = BenchJob(broker.bootstrap_servers, Path(folder))
+        job.subscribe(workload.subscriptions)
+        with job:
+            load = Load(broker.bootstrap_servers, job.settings.topics.events, workload.bodies)
+            load.steady(rate, warm_up)
+            job.await_lag(KEEPING_UP)
+            load.burst(rate * behind)
+            began, lag = time.monotonic(), job.lag()
+            over = threading.Event()
+
+            def steadily() -> None:
+                while not over.is_set():
+                    load.steady(rate, 1)
+
+            generator = threading.Thread(target=steadily)
+            generator.start()
+            try:
+                job.await_lag(KEEPING_UP)
+                seconds = time.monotonic() - began
+            finally:
+                over.set()
+                generator.join()
+        answered = lag + rate * seconds
+        console.print(
+            f"{lag:,} events behind at {rate:,} events/s: caught up in {seconds:.1f} s, {answered / seconds:,.0f} events/s, "
+            f"{answered / seconds / rate:.1f} times as fast as they come"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pressure", description="Fan-out and catching up.")
+    parser.add_argument("--events", type=int, default=100, help="events that match everything (100); 0: none")
+    parser.add_argument("--subscriptions", type=int, default=1_000_000, help="subscriptions for them (1,000,000)")
+    parser.add_argument("--rate", type=int, default=1_000, help="events/s to keep up with (1,000)")
+    parser.add_argument("--behind", type=int, default=60, help="seconds to lag behind (60); 0: not measured")
+    parser.add_argument("--warm-up", type=int, default=45, help="seconds at the rate before that (45)")
+    options = parser.parse_args()
+    console = Console(width=140)
+    if options.behind:
+        catch_up(options.rate, options.behind, options.warm_up, console)
+    if options.events:
+        fan_out(options.events, options.subscriptions, console)
+
+
+if __name__ == "__main__":
+    main()

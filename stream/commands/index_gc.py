@@ -1,0 +1,48 @@
+"""``tocsin index gc``: removes the files of an index directory that no version that is kept names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemas.errors import TocsinError
+from stream.commands.looking import IndexOption, JsonOption, console, look_for
+from stream.commands.shared import ConfigOption, SetOption, write_line
+from stream.wording import counted
+
+
+def index_gc(
+    context: typer.Context,
+    now: Annotated[
+        bool, typer.Option("--now", help="Young files too; for an index that no job and nobody else uses.")
+    ] = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Remove versions that nobody may read any more, and the files that no version names. The running job does so too.
+
+    The latest version stays, as do those that a batch is pinned to. Versions that were superseded in the last five
+    minutes stay for readers, and files of the last hour for those who write them.
+    """
+    settings, _ = look_for(context, index, None, config, overrides)
+    directory = Path(settings.job.index_dir)
+    from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
+    from stream.lock import holder
+
+    if now and (held := holder(directory)) is not None:
+        raise TocsinError(
+            f"{directory} is in use by job {held.job}, process {held.pid} on {held.host}; stop it, or leave out --now"
+        )
+    superseded, unpublished = (0.0, 0.0) if now else (SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS)
+    collected = collect(directory, superseded, unpublished)
+    if json:
+        import msgspec
+
+        write_line(msgspec.json.encode(collected))
+    else:
+        removed = f"{counted(collected.manifests, 'version')} and {counted(collected.files, 'file')}"
+        console().print(f"removed {removed}, {collected.bytes:,} bytes", soft_wrap=True)

@@ -1,0 +1,122 @@
+"""Healing: before the job begins, a damaged index directory is set aside, to be built anew from the topic.
+
+The subscriptions topic holds everything, so nothing is lost with an index but the time to build it. The event batch
+that was under way is no obstacle. If its transaction was committed, the group's offsets cover it and it is skipped. If
+not, it was aborted when the job's producer was fenced, nothing of it was delivered, and it may be matched with any
+version that holds the subscriptions acknowledged before its events; the latest does. What the replay then writes may
+differ from what was aborted, which only a consumer that reads uncommitted records can notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from index import files
+from index.directory import IndexDirectory
+from index.files import DamagedFile, Location
+from index.inspection import damage
+from index.manifest import latest_version, read_manifest, versions
+from index.pins import pins, read_pin
+from schemas.errors import TocsinError
+from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets, last_batches, query_identity
+
+Say = Callable[[str], None]
+
+
+def heal(index: Path, events_checkpoint: Path, topic: str, say: Say) -> None:
+    """See that the latest version of an index, and the one that a batch is pinned to, can be read.
+
+    1. What is damaged of versions that nobody will open again, and pins of other checkpoints, is removed.
+    2. The latest version's files are read whole. If one is damaged, or if versions are missing that the index's
+       progress tells of, the directory is renamed, and a new one takes its place.
+    3. A pin that is damaged, or of a version that is, is let go of: its batch is pinned to the latest version.
+
+    Parameters
+    ----------
+    index
+        The index directory, which the caller has locked; the lock goes with a directory that is renamed.
+    events_checkpoint
+        The event query's checkpoint, locked too.
+    topic
+        The subscriptions topic.
+    say
+        Told what is done.
+
+    Raises
+    ------
+    TocsinError
+        The directory has another format, or it can't be renamed.
+    """
+    layout = IndexDirectory.of(index)
+    _drop_damaged_manifests(layout, say)
+    found = _found_damage(index, topic)
+    if found is not None:
+        _set_aside(index, found, topic, say)
+    else:
+        _let_go_of_pins(layout, events_checkpoint, say)
+
+
+def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
+    """Remove those before the latest: garbage collection, which reads them, must not fail for what nobody needs."""
+    for version in versions(layout)[:-1]:
+        try:
+            read_manifest(layout, version)
+        except DamagedFile as error:
+            say(f"{error.file} is damaged (found {error.found}) and was removed; a later version is there")
+            files.remove(error.file)
+
+
+def _found_damage(index: Path, topic: str) -> str | None:
+    """Return what is damaged of the latest version."""
+    version = latest_version(index)
+    for error in damage(index, [version]):
+        return f"{error.file} is damaged: found {error.found}, wanted {error.wanted}"
+    _, done = last_batches(index / "progress")
+    absorbed = read_manifest(index, version).absorbed
+    try:
+        read = batch_end_offsets(index / "progress", done, topic) if done >= 0 else {}
+    except UnreadableCheckpoint as error:
+        return error.found
+    except TocsinError as error:  # of another topic; an index that is there says itself where it comes from
+        return None if version else str(error)
+    behind = {partition: offset for partition, offset in read.items() if offset > absorbed.get(partition, 0)}
+    if behind:
+        return f"versions of {index} are missing: {topic} was read up to {behind}, and the latest has {absorbed}"
+    return None
+
+
+def _set_aside(index: Path, found: str, topic: str, say: Say) -> None:
+    aside = index.with_name(f"{index.name}.damaged-{files.unique_name()}")
+    try:
+        index.rename(aside)
+    except OSError as error:
+        raise TocsinError(
+            f"{found}; the index directory can't be renamed to {aside} ({error.strerror}); remove what is in it, and "
+            f"the index is built anew from {topic}"
+        ) from error
+    say(f"{found}")
+    say(f"the index is built anew from {topic}; the damaged one is {aside} now, remove it when it is of no use")
+
+
+def _let_go_of_pins(layout: IndexDirectory, events_checkpoint: Path, say: Say) -> None:
+    """Remove pins of other checkpoints, which nobody would ever let go of, and of versions that can't be read."""
+    known = (events_checkpoint / "metadata").exists()
+    own = layout.pins_of(query_identity(events_checkpoint)) if known else None
+    for path in pins(layout):
+        if path.parent != own:
+            files.remove(path)
+        elif (error := _damage_of_pinned(layout, path)) is not None:
+            say(
+                f"the version that micro-batch {int(path.stem)} was matched with can't be read any more ({error.file}: "
+                f"found {error.found}); if it was not committed, it is matched with the latest version"
+            )
+            files.remove(path)
+
+
+def _damage_of_pinned(layout: IndexDirectory, path: Location) -> DamagedFile | None:
+    try:
+        version = read_pin(path)
+    except DamagedFile as error:
+        return error
+    return None if version is None else next(damage(layout, [version]), None)

@@ -1,0 +1,213 @@
+"""How a job is: who holds its folders, what it answers, how far its groups are, and what its index holds."""
+
+from __future__ import annotations
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from confluent_kafka import ConsumerGroupTopicPartitions
+
+from index.manifest import Manifest, latest
+from index.merge_policy import LEVEL_ZERO
+from schemas.errors import TocsinError
+from stream import clients
+from stream.endpoint import Health
+from stream.instruments import EVENTS, SUBSCRIPTIONS
+from stream.lock import Holder, holder
+from stream.settings import Settings
+
+ANSWER_SECONDS: Final = 3.0
+BETWEEN_SECONDS: Final = 1.0
+"""From one look at the counters to the next, whose difference gives the rates."""
+
+
+class GroupStatus(msgspec.Struct):
+    """How far one of the job's consumer groups is: next offset and end of each partition, and what lies between."""
+
+    group: str
+    topic: str
+    committed: dict[int, int]
+    end: dict[int, int]
+    lag: int
+
+
+class IndexStatus(msgspec.Struct):
+    """The latest version of the index."""
+
+    version: int
+    subscriptions: int
+    segments: int
+    tail_segments: int
+    bytes: int
+
+
+class Rates(msgspec.Struct):
+    """What the job does at the moment, and the latency of all events since it started."""
+
+    events_per_second: float
+    matches_per_second: float
+    subscriptions_per_second: float
+    latency_p50_seconds: float | None
+    latency_p99_seconds: float | None
+    dead_letters: dict[str, int]
+
+
+class Status(msgspec.Struct):
+    """All of it; what can't be had is None, and ``kafka`` then says why the groups are."""
+
+    job: str
+    alive: bool
+    ready: bool
+    state: str
+    holder: Holder | None = None
+    endpoint: str | None = None
+    groups: list[GroupStatus] | None = None
+    kafka: str | None = None
+    index: IndexStatus | None = None
+    rates: Rates | None = None
+
+
+def status_of(settings: Settings, endpoint: str | None = None) -> Status:
+    """Look at a job from outside.
+
+    Parameters
+    ----------
+    settings
+        The job's.
+    endpoint
+        Where it answers; None takes what it has written into its lock.
+    """
+    held = holder(Path(settings.job.index_dir))
+    url = endpoint or (held.endpoint if held is not None else None)
+    health = None if url is None else _health(url)
+    status = Status(settings.job.name, held is not None or health is not None, False, "not running", held, url)
+    if health is not None:
+        status.job, status.alive, status.ready, status.state = health.job, health.alive, health.ready, health.state
+        status.rates = _rates(url) if url is not None else None
+    elif held is not None:
+        status.state = "runs, and does not answer" if url else "runs; metrics.listen is empty, so it can't be asked"
+    try:
+        status.groups = _groups(settings)
+    except TocsinError as error:
+        status.kafka = str(error)
+    status.index = _index(Path(settings.job.index_dir))
+    return status
+
+
+def _health(url: str) -> Health | None:
+    try:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:
+            return msgspec.json.decode(answer.read(), type=Health)
+    except urllib.error.HTTPError as error:  # 503, with the same content
+        return msgspec.json.decode(error.read(), type=Health)
+    except (OSError, ValueError):
+        return None
+
+
+Samples = dict[tuple[str, str], float]
+"""Name of a sample and the value of its one telling label, to the sample's value."""
+
+
+def _rates(url: str) -> Rates | None:
+    try:
+        before, began = _samples(url), time.monotonic()
+        time.sleep(BETWEEN_SECONDS)
+        now, seconds = _samples(url), time.monotonic() - began
+    except (OSError, ValueError):
+        return None
+
+    def rate(name: str, label: str = "") -> float:
+        return (now.get((name, label), 0.0) - before.get((name, label), 0.0)) / seconds
+
+    buckets = [(float(bound), count) for (name, bound), count in now.items() if name == "tocsin_latency_seconds_bucket"]
+    letters = {reason: int(n) for (name, reason), n in now.items() if name == "tocsin_dead_letters_total"}
+    return Rates(
+        rate("tocsin_records_total", EVENTS),
+        rate("tocsin_matches_total"),
+        rate("tocsin_records_total", SUBSCRIPTIONS),
+        quantile(buckets, 0.5),
+        quantile(buckets, 0.99),
+        dict(sorted(letters.items())),
+    )
+
+
+def _samples(url: str) -> Samples:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    with urllib.request.urlopen(f"{url}/metrics", timeout=ANSWER_SECONDS) as answer:
+        text = answer.read().decode()
+    found: Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            label = next((sample.labels[name] for name in ("le", "query", "reason") if name in sample.labels), "")
+            found[sample.name, label] = found.get((sample.name, label), 0.0) + sample.value
+    return found
+
+
+def quantile(buckets: Iterable[tuple[float, float]], share: float) -> float | None:
+    """Return the value that a share of a histogram's observations does not exceed, straight lines between bounds.
+
+    Parameters
+    ----------
+    buckets
+        (upper bound, how many observations do not exceed it), the last bound being infinite.
+    share
+        From 0 to 1.
+
+    Returns
+    -------
+    float or None
+        None without observations; the last finite bound for what lies above it.
+    """
+    ordered = sorted(buckets)
+    wanted = share * ordered[-1][1] if ordered else 0.0
+    if not wanted:
+        return None
+    lower, below = 0.0, 0.0
+    for bound, count in ordered[:-1]:
+        if count >= wanted:
+            return lower + (bound - lower) * (wanted - below) / (count - below)
+        lower, below = bound, count
+    return lower
+
+
+def _groups(settings: Settings) -> list[GroupStatus]:
+    clients.reach(settings)
+    topics, name = settings.topics, settings.job.name
+    with clients.TopicEnds(settings) as ends:
+        return [
+            _group(ends, f"{name}-{query}", topic)
+            for query, topic in ((EVENTS, topics.events), (SUBSCRIPTIONS, topics.subscriptions))
+        ]
+
+
+def _group(ends: clients.TopicEnds, group: str, topic: str) -> GroupStatus:
+    asked = [ConsumerGroupTopicPartitions(group)]
+    answer = ends.ask(lambda admin: admin.list_consumer_group_offsets(asked)[group].result())
+    committed = {p.partition: p.offset for p in answer.topic_partitions if p.topic == topic and p.offset >= 0}
+    end = ends.of(topic) if ends.partitions(topic) else {}
+    lag = sum(max(0, offset - committed.get(partition, 0)) for partition, offset in end.items())
+    return GroupStatus(group, topic, committed, end, lag)
+
+
+def _index(folder: Path) -> IndexStatus | None:
+    """Return the sizes of the latest version; None where there is none on this host."""
+    try:
+        manifest: Manifest = latest(folder)
+    except TocsinError:
+        return None
+    entries = manifest.segments
+    if not manifest.version:
+        return None
+    return IndexStatus(
+        manifest.version,
+        sum(entry.alive for entry in entries),
+        len(entries),
+        sum(entry.alive < LEVEL_ZERO for entry in entries),
+        sum(entry.segment.bytes for entry in entries),
+    )

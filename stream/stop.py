@@ -1,0 +1,71 @@
+"""How the job is told to stop, and that it has stopped ten seconds later, whatever a batch waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+STOP_SECONDS = 10.0
+"""How long a stop takes at most, from the signal to the end of the process."""
+
+BATCH_SECONDS = 6.0
+"""How long the batches under way may go on meanwhile; the rest is for the queries, Spark and the compaction to end."""
+
+
+class Stop:
+    """The wish to stop, and the time that is left.
+
+    The commit protocol makes any moment as good as another to die in, so a job that has not stopped in order by then
+    simply ends: brokers that do not answer, for one, keep a transaction waiting for a minute.
+
+    Parameters
+    ----------
+    say
+        Told when a batch is abandoned.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._asked = threading.Event()
+        self._began = 0.0
+        self._limit: threading.Timer | None = None
+
+    def heed_signals(self) -> None:
+        """Let SIGTERM and SIGINT begin the stop."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.begin())
+
+    def begin(self) -> None:
+        """Begin the stop; harmless when it has begun."""
+        if self._asked.is_set():
+            return
+        self._began = time.monotonic()
+        self._asked.set()
+        self._limit = threading.Timer(STOP_SECONDS - 0.5, self._abandon)
+        self._limit.daemon = True
+        self._limit.start()
+
+    def done(self) -> None:
+        """Say that everything has ended in order."""
+        if self._limit is not None:
+            self._limit.cancel()
+
+    @property
+    def asked(self) -> bool:
+        """Whether it has begun."""
+        return self._asked.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the stop to begin, but no longer than that; return whether it has."""
+        return self._asked.wait(seconds)
+
+    def left_for_batches(self) -> float:
+        """Return how many seconds the batches under way have left."""
+        return max(0.0, self._began + BATCH_SECONDS - time.monotonic()) if self.asked else BATCH_SECONDS
+
+    def _abandon(self) -> None:
+        self._say("a batch did not end in time and is abandoned; it runs again at the next start")
+        os._exit(0)

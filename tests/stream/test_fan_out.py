@@ -1,0 +1,161 @@
+"""Events that match very many subscriptions: what is held and committed at a time has a bound, and nothing gets lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from index.reader import Snapshot
+from index.writer import IndexWriter
+from stream import rows, spool
+from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.decoding import Decoding
+from stream.matcher import MatchTask, match_batches
+from stream.parts import Parts, Row
+from stream.spool import SpoolPlan
+
+SUBSCRIPTIONS = 1_000
+AT_ONCE = 2_500
+EVENTS = 12
+END = {0: EVENTS + 3}
+"""Beyond the last event, as after a transaction's marker."""
+
+
+def _records(entries: list[tuple[bytes | None, Any]], partition: int = 0) -> pa.RecordBatch:
+    count = len(entries)
+    columns = {
+        "key": pa.array([key for key, _ in entries], pa.binary()),
+        "value": pa.array([json.dumps(value).encode() for _, value in entries], pa.binary()),
+        "partition": pa.array([partition] * count, pa.int32()),
+        "offset": pa.array(range(count), pa.int64()),
+        "millis": pa.array(range(count), pa.int64()),
+    }
+    return pa.record_batch(columns)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> MatchTask:
+    """A worker's task with an index in which every subscription matches every event."""
+    index = tmp_path_factory.mktemp("index")
+    writer = IndexWriter(index)
+    entries = [(f"s{n:04}".encode(), {"filter": "x >= 0"}) for n in range(SUBSCRIPTIONS)]
+    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter([_records(entries)])))
+    (part,) = (msgspec.msgpack.decode(v, type=AbsorbedPartition) for v in rows.values_of(found, rows.SEGMENT))
+    assert part.segment is not None
+    return MatchTask(
+        index=str(index),
+        version=writer.publish([part.segment], [], {0: SUBSCRIPTIONS}),
+        topic="events",
+        decoding=Decoding(),
+        top=0,
+        emit="match",
+        include_event=False,
+        spool=SpoolPlan(str(index / "spool"), 100_000),
+        matches_at_once=AT_ONCE,
+    )
+
+
+def _events() -> pa.RecordBatch:
+    return _records([(None, {"x": n}) for n in range(EVENTS)])
+
+
+def _notifications(taken: list[Row]) -> list[tuple[int, str]]:
+    """Return event offset and subscription of notifications, in order."""
+    decoded = [json.loads(value) for kind, _, value in taken if kind == rows.NOTIFICATION]
+    return [(n["event"]["offset"], n["subscription"]) for n in decoded]
+
+
+ALL = [(offset, f"s{n:04}") for offset in range(EVENTS) for n in range(SUBSCRIPTIONS)]
+
+
+def test_a_worker_holds_no_more_matches_than_it_may_unless_one_event_has_more(
+    task: MatchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[tuple[int, int]] = []
+    match = Snapshot.match
+
+    def watched(self: Snapshot, block: Any, most: int | None = None) -> Any:
+        found = match(self, block, most)
+        held.append((block.size, len(found.event)))
+        return found
+
+    monkeypatch.setattr(Snapshot, "match", watched)
+    answers = list(match_batches(task, iter([_events()])))
+    assert _notifications(_taken(answers)) == ALL
+    assert sum(matches for _, matches in held) == len(ALL)
+    assert max(matches for _, matches in held) <= AT_ONCE
+    assert sum(batch.nbytes for batch in answers) < 400_000, "most of it is in the spool's file"
+
+    held.clear()
+    tight = msgspec.structs.replace(task, matches_at_once=10)
+    assert _notifications(_taken(list(match_batches(tight, iter([_events()]))))) == ALL
+    assert held == [(1, SUBSCRIPTIONS)] * EVENTS
+
+
+def test_a_large_batch_is_committed_in_parts_of_whole_events_and_a_part_may_be_taken_again(task: MatchTask) -> None:
+    parts = Parts(list(match_batches(task, iter([_events()]))), END, AT_ONCE, seconds=1e9)
+    taken: list[tuple[int, str]] = []
+    reached = 0
+    count = 0
+    while not parts.done:
+        first = _notifications(list(parts.rows()))
+        assert _notifications(list(parts.rows())) == first
+        _some_of(parts.rows())
+        assert _notifications(list(parts.rows())) == first
+        offset = parts.offsets[0]
+        assert {event for event, _ in first} == set(range(reached, min(offset, EVENTS)))
+        assert len(first) < 2 * AT_ONCE
+        taken, reached, count = taken + first, offset, count + 1
+        parts.accept()
+    assert taken == ALL
+    assert reached == END[0]
+    assert count > EVENTS * SUBSCRIPTIONS / AT_ONCE / 2
+
+
+def test_a_part_also_ends_after_some_time(task: MatchTask) -> None:
+    parts = Parts(list(match_batches(task, iter([_events()]))), END, most=10**9, seconds=0)
+    list(parts.rows())
+    assert 0 < parts.offsets[0] < EVENTS
+
+
+def test_a_batch_that_was_committed_in_part_goes_on_there(task: MatchTask) -> None:
+    done = EVENTS // 2
+    again = msgspec.structs.replace(task, committed={0: done})
+    answers = list(match_batches(again, iter([_events()])))
+    assert _notifications(_taken(answers)) == [pair for pair in ALL if pair[0] >= done]
+    assert rows.total_counts(answers).records == EVENTS - done
+    everything = msgspec.structs.replace(task, committed=END)
+    assert _taken(list(match_batches(everything, iter([_events()])))) == []
+
+
+def test_rows_of_several_partitions_are_committed_with_the_offsets_of_each(task: MatchTask) -> None:
+    answers = [
+        *match_batches(task, iter([_records([(None, {"x": 1})] * 2, partition=0)])),
+        *match_batches(task, iter([_records([(None, {"x": 1})] * 5, partition=1)])),
+    ]
+    parts = Parts(answers, {0: 9, 1: 9}, AT_ONCE, seconds=1e9)
+    first = _notifications(list(parts.rows()))
+    assert parts.offsets == {0: 2, 1: len(first) // SUBSCRIPTIONS - 2}
+    parts.accept()
+    assert len(first) + len(_notifications(list(parts.rows()))) == 7 * SUBSCRIPTIONS
+
+
+def _taken(answers: list[pa.RecordBatch]) -> list[Row]:
+    """Return the rows that are produced."""
+    every: Iterator[Row] = (
+        row
+        for batch in spool.expand(iter(answers))
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    return [row for row in every if row[0] in (rows.NOTIFICATION, rows.DEAD_LETTER)]
+
+
+def _some_of(taken: Iterator[Row]) -> None:
+    """A transaction that is aborted half-way."""
+    next(taken)

@@ -1,0 +1,191 @@
+"""What the job does at its start with an index that is damaged: set aside what must be built anew, and say so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from index import array_file
+from index.directory import IndexDirectory
+from index.garbage import collect
+from index.manifest import SegmentEntry, latest, latest_version, publish, versions
+from index.pins import pin, pinned_versions, pins
+from schemas.errors import TocsinError
+from stream.healing import heal
+from tests.index.crash import build, written
+from tests.stream.test_preflight import _checkpoint
+
+TOPIC = "subs"
+ABSORBED = 9
+"""What `build` says that the latest version has absorbed of partition 0."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("healing") / "index"
+    build(root)
+    _checkpoint(root / "progress", TOPIC, {0: ABSORBED - 1}, {0: ABSORBED}, {0: ABSORBED + 1}, done=2)
+    return root
+
+
+class Job:
+    """An index directory, and the checkpoint of an event query that is matching batch 7."""
+
+    def __init__(self, folder: Path) -> None:
+        self.index = folder / "index"
+        self.layout = IndexDirectory.of(self.index)
+        self.checkpoint = folder / "checkpoint" / "events"
+        self.checkpoint.mkdir(parents=True)
+        (self.checkpoint / "metadata").write_text(json.dumps({"id": "query"}))
+
+    def heal(self) -> list[str]:
+        said: list[str] = []
+        heal(self.index, self.checkpoint, TOPIC, said.append)
+        return said
+
+    @property
+    def aside(self) -> list[Path]:
+        return list(self.index.parent.glob("index.damaged-*"))
+
+    def state(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.index.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def job(built: Path, tmp_path: Path) -> Job:
+    shutil.copytree(built, tmp_path / "index")
+    job = Job(tmp_path)
+    shutil.rmtree(job.layout.pins)
+    pin(job.index, "query", 7, latest_version(job.index))
+    return job
+
+
+def test_a_whole_index_is_left_as_it_is(job: Job) -> None:
+    before = job.state()
+    assert job.heal() == []
+    assert job.state() == before
+
+
+def test_there_need_not_be_an_index_or_a_checkpoint(tmp_path: Path) -> None:
+    said: list[str] = []
+    heal(tmp_path / "index", tmp_path / "checkpoint", TOPIC, said.append)
+    assert said == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def _segment(layout: IndexDirectory) -> Path:
+    return layout.segment(latest(layout).segments[0].segment.name)
+
+
+DAMAGE: dict[str, Callable[[IndexDirectory], object]] = {
+    "the latest manifest altered": lambda layout: _flip(layout.manifest(latest(layout).version)),
+    "the latest manifest lost": lambda layout: layout.manifest(latest(layout).version).unlink(),
+    "all manifests lost": lambda layout: shutil.rmtree(layout.manifests),
+    "a segment altered": lambda layout: _flip(_segment(layout)),
+    "a segment lost": lambda layout: _segment(layout).unlink(),
+    "all dead sets lost": lambda layout: shutil.rmtree(layout.dead),
+    "progress torn": lambda layout: (layout.root / "progress" / "offsets" / "1").write_text("v1\n"),
+    "progress lost in part": lambda layout: (layout.root / "progress" / "offsets" / "1").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_index_is_set_aside_as_it_is_and_said(damage: Callable[[IndexDirectory], object], job: Job) -> None:
+    damage(job.layout)
+    before = {path.relative_to(job.index): content for path, content in job.state().items()}
+    found, told = job.heal()
+    (aside,) = job.aside
+    assert str(job.index) in found
+    assert told == (
+        f"the index is built anew from {TOPIC}; the damaged one is {aside} now, remove it when it is of no use"
+    )
+    assert not job.index.exists()
+    after = {path.relative_to(aside): path.read_bytes() for path in aside.rglob("*") if path.is_file()}
+    assert after == before
+    assert job.heal() == [], "the new one is whole"
+
+
+def test_of_several_that_were_set_aside_each_keeps_its_name(job: Job, built: Path) -> None:
+    for count in (1, 2):
+        _segment(job.layout).unlink()
+        job.heal()
+        assert len(job.aside) == count
+        shutil.copytree(built, job.index)
+
+
+def test_another_format_is_refused_and_stays(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_file, "FORMAT", 99)
+    info = written(job.layout, new=1)
+    monkeypatch.undo()
+    publish(job.layout, latest(job.layout).successor([SegmentEntry(info)]))
+    with pytest.raises(TocsinError, match="has format 99"):
+        job.heal()
+    assert job.aside == []
+
+
+def test_a_directory_that_cannot_be_renamed_is_told_with_the_cure(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A volume that is mounted there, for example."""
+    _segment(job.layout).unlink()
+
+    def rename(self: Path, target: Path) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(TocsinError, match=r"no such file.*can't be renamed .*busy.*; remove what is in it"):
+        job.heal()
+
+
+class TestPins:
+    """A batch that was under way may have been pinned to what is damaged."""
+
+    def test_the_pin_of_a_whole_version_stays(self, job: Job) -> None:
+        pin(job.index, "query", 8, 1)
+        assert job.heal() == []
+        assert pinned_versions(job.index) == {1, latest_version(job.index)}
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda job: job.layout.pin("query", 8).write_bytes(b""),
+            lambda job: job.layout.manifest(1).unlink(),
+            lambda job: _flip(job.layout.manifest(1)),
+        ],
+    )
+    def test_a_batch_whose_version_cannot_be_read_is_pinned_to_the_latest(
+        self, damage: Callable[[Job], object], job: Job
+    ) -> None:
+        pin(job.index, "query", 8, 1)
+        damage(job)
+        said = job.heal()[-1]
+        assert said.startswith("the version that micro-batch 8 was matched with can't be read any more (")
+        assert said.endswith("; if it was not committed, it is matched with the latest version")
+        assert job.aside == []
+        assert pin(job.index, "query", 8, latest_version(job.index)) == latest_version(job.index)
+
+    def test_pins_of_other_checkpoints_are_let_go_of(self, job: Job) -> None:
+        """Nobody else would: a checkpoint that is lost does not come back."""
+        pin(job.index, "lost", 3, 1)
+        assert job.heal() == []
+        assert [path.parent.name for path in pins(job.index)] == ["owner-query"]
+        shutil.rmtree(job.checkpoint)
+        assert job.heal() == []
+        assert pins(job.index) == []
+
+
+def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_collected(job: Job) -> None:
+    _flip(job.layout.manifest(3))
+    (said,) = job.heal()
+    assert said.startswith(f"{job.layout.manifest(3)} is damaged (")
+    assert 3 not in versions(job.index)
+    assert job.aside == []
+    collect(job.index)
