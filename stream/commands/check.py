@@ -71,8 +71,9 @@ def _event(text: str, settings: Settings) -> Event:
 def _warn(expression: Expression) -> None:
     """Say on stderr when no event has a say in the answer, unless the filter is plainly true or false."""
     from index.normal_form import FALSE, TRUE, normalise
+    from schemas.expression import Not
 
-    normal = normalise(expression)
+    normal = normalise(Not(Not(expression)))  # below a NOT nothing scores, so that branches of an OR may go
     if expression not in (TRUE, FALSE) and normal in (TRUE, FALSE):
         says = "every event matches this filter" if normal == TRUE else "no event can match this filter"
         typer.echo(f"tocsin: warning: {says}", err=True)

@@ -145,6 +145,7 @@ def test_check_warns_of_a_filter_that_is_true_or_false_whatever_the_event(event:
     expected = {
         "dep_delay > 60 or not dep_delay > 60": always,
         "gate is null or gate exists": always,
+        "origin = 'JFK' or not origin = 'JFK'": always,
         "origin = 'JFK' and not (origin = 'JFK' and true)": never,
         "origin = 'JFK' and false": never,
     }
