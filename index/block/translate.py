@@ -17,6 +17,9 @@ from index.engine import Parts
 from index.event_block import EventBlock
 from index.terms import Dictionary
 
+_INSERTED = 128
+"""So many entries of an event are sorted by insertion."""
+
 _DERIVED = b"s\0["
 """How the dictionary's key of a derived attribute begins: see `index.attribute_names`."""
 
@@ -141,12 +144,34 @@ def _standing(block: EventBlock, ladder: Int32s, rank: Int32s) -> tuple[Int32s, 
 
 def _entries(block: EventBlock, ordinal: Int32s) -> Entries:
     """Return the entries that the segment knows, ascending within each event."""
-    term = ordinal[block.term]
-    known = np.flatnonzero(term >= 0)
-    event, term = block.entry_event[known], term[known]
-    order = np.argsort(event.astype(np.int64) << 32 | term, kind="stable")
-    start = np.searchsorted(event, np.arange(block.size + 1)).astype(np.int64)
-    return Entries(block.plain, start, term[order], block.weight[known][order])
+    start = np.zeros(block.size + 1, np.int64)
+    term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
+    known = _known(block.offsets, block.term, block.weight, ordinal, start, term, weight)
+    return Entries(block.plain, start, term[:known], weight[:known])
+
+
+@njit(cache=True, nogil=True)
+def _known(offsets, block_term, block_weight, ordinal, start, term, weight):  # type: ignore[no-untyped-def]
+    """Write what the segment knows of each event's entries, ascending and stable; return how many there are."""
+    n = 0
+    for event in range(len(start) - 1):
+        for entry in range(offsets[event], offsets[event + 1]):
+            if ordinal[block_term[entry]] >= 0:
+                term[n], weight[n] = ordinal[block_term[entry]], block_weight[entry]
+                n += 1
+        start[event + 1] = n
+        if n - start[event] > _INSERTED:
+            order = np.argsort(term[start[event] : n], kind="mergesort")
+            term[start[event] : n] = term[start[event] : n][order]
+            weight[start[event] : n] = weight[start[event] : n][order]
+            continue
+        for i in range(start[event] + 1, n):
+            t, w, j = term[i], weight[i], i
+            while j > start[event] and term[j - 1] > t:
+                term[j], weight[j] = term[j - 1], weight[j - 1]
+                j -= 1
+            term[j], weight[j] = t, w
+    return n
 
 
 @njit(cache=True, nogil=True)

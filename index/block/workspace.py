@@ -186,7 +186,10 @@ class Workspace:
 
 def _tables(ranked: Ranked, span: Span, ladders: int) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s, Int32s, UInt64s]:
     """Return the fields of `Chunk` from ``ladder_first`` on, for the span's entries."""
-    low, high = np.searchsorted(ranked.chunk, (span.chunk, span.chunk + 1)) if ladders else (0, 0)
+    if not ladders:
+        none, nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        return none, none, none, none, np.zeros((0, GUIDES), np.int32), nothing, np.zeros((0, span.words), np.uint64)
+    low, high = np.searchsorted(ranked.chunk, (span.chunk, span.chunk + 1))
     ladder, rank, event = ranked.ladder[low:high], ranked.rank[low:high], ranked.event[low:high] - span.first
     new = np.ones(len(rank), np.bool_)
     new[1:] = (ladder[1:] != ladder[:-1]) | (rank[1:] != rank[:-1])
