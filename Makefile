@@ -5,6 +5,7 @@
 #   make bench   the end-to-end benchmark
 #   make papers  the figures of two papers, drawn with the engines here (FULL=1 for the papers' own sizes)
 #   make faults  break a job under load in many ways, N=50 times, and count what is lost, doubled, wrong or stuck
+#   make fuzz    every decoder against hostile records, for MINUTES=10
 #   make fuzz-matching  the engine against the oracle on random subscriptions and events, for MINUTES=10
 #   make clean   remove what the commands made, .venv included
 # PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
@@ -19,7 +20,7 @@ export PYTHON
 # The job would do so when it starts, but nobody would know what it waits for.
 COMPILE = echo "tocsin: compiling the matching kernels, once, about a minute" >&2 && $(BIN)/python -m stream.warm_up
 
-.PHONY: help demo test check bench faults fuzz-matching golden docs lock clean java
+.PHONY: help demo test check bench faults fuzz fuzz-matching golden docs lock clean java
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -44,6 +45,9 @@ faults: java $(VENV)/.has-dev
 
 papers: $(VENV)/.has-dev
 	$(BIN)/python -m benchmarks.papers $(ARGS)
+
+fuzz: $(VENV)/.has-dev
+	$(BIN)/python -m tests.fuzz.decoders --minutes $(MINUTES) $(ARGS)
 
 fuzz-matching: $(VENV)/.has-dev
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) $(ARGS)

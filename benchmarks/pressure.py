@@ -1,8 +1,8 @@
 """What happens when every event matches every subscription, and how fast does a job that lags behind catch up?
 
-Fan-out: one micro-batch of ``--events`` events, each of which matches all ``--subscriptions``, without a bound on the
-matches of an event. Told are the largest resident memory of the driver (its Python and its Java process together) and of
-one worker, the largest spool, and the time until everything is committed.
+Fan-out: ``--events`` events, published at once, each of which matches all ``--subscriptions``, without a bound on the
+matches of an event. Told are the largest resident memory of the driver (its Python and its Java process together) and
+of one worker, the largest spool, and the time until everything is committed.
 
 Catching up: flights at ``--rate`` events/s against 10,000 subscriptions (seed 2013), the five best matches an event;
 after a warm-up as many at once as come in ``--behind`` seconds, while the rate goes on. The events answered until the
@@ -40,7 +40,7 @@ class Watch:
     """The largest memory of the job's processes, and the largest spool, while the block runs; sampled."""
 
     def __init__(self, job: BenchJob, index: Path) -> None:
-        self.driver = self.worker = self.spool = 0
+        self.python = self.java = self.driver = self.worker = self.spool = 0
         self._job, self._index = job, index
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look)
@@ -55,7 +55,7 @@ class Watch:
 
     def _look(self) -> None:
         while not self._over.wait(0.2):
-            driver = 0
+            python = java = 0
             for process in psutil.process_iter(["name", "cmdline"]):
                 try:
                     if os.getsid(process.pid) != self._job.pid:
@@ -66,9 +66,12 @@ class Watch:
                 words = " ".join(process.info["cmdline"] or [])
                 if "stream.daemon" in words:
                     self.worker = max(self.worker, memory)
-                elif process.pid == self._job.pid or "java" in (process.info["name"] or ""):
-                    driver += memory
-            self.driver = max(self.driver, driver)
+                elif process.pid == self._job.pid:
+                    python = memory
+                elif "java" in (process.info["name"] or ""):
+                    java = memory
+            self.python, self.java = max(self.python, python), max(self.java, java)
+            self.driver = max(self.driver, python + java)
             self.spool = max(self.spool, sum(size(file) for file in self._index.glob("spool/*/*")))
 
 
@@ -87,7 +90,6 @@ def fan_out(events: int, subscriptions: int, console: Console) -> None:
         began = time.monotonic()
         with job, Watch(job, Path(folder) / "index") as watch:
             console.print(f"{subscriptions:,} subscriptions loaded in {time.monotonic() - began:.0f} s")
-            loaded = watch.driver
             load = Load(broker.bootstrap_servers, job.settings.topics.events, [b'{"x": 1}'])
             began = time.monotonic()
             load.burst(events)
@@ -95,14 +97,15 @@ def fan_out(events: int, subscriptions: int, console: Console) -> None:
             seconds = time.monotonic() - began
         matches = events * subscriptions
         console.print(
-            f"{events:,} events x {subscriptions:,} matches: {seconds:,.0f} s, {matches / seconds:,.0f} notifications/s; "
-            f"driver at most {watch.driver / MEGABYTE:,.0f} MB ({loaded / MEGABYTE:,.0f} before), a worker at most "
-            f"{watch.worker / MEGABYTE:,.0f} MB, spool at most {watch.spool / MEGABYTE:,.0f} MB"
+            f"{events:,} events x {subscriptions:,} matches: {seconds:,.0f} s, {matches / seconds:,.0f} matches/s; "
+            f"driver at most {watch.driver / MEGABYTE:,.0f} MB (Python {watch.python / MEGABYTE:,.0f}, Java "
+            f"{watch.java / MEGABYTE:,.0f}), a worker at most {watch.worker / MEGABYTE:,.0f} MB, spool at most "
+            f"{watch.spool / MEGABYTE:,.0f} MB"
         )
 
 
 def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
-    workload = build_workload(SEED, FLIGHTS, CHOSEN)
+    workload = build_workload(FLIGHTS, CHOSEN, SEED, lambda: None)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
         job = BenchJob(broker.bootstrap_servers, Path(folder))
         job.subscribe(workload.subscriptions)
@@ -128,8 +131,8 @@ def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
                 generator.join()
         answered = lag + rate * seconds
         console.print(
-            f"{lag:,} events behind at {rate:,} events/s: caught up in {seconds:.1f} s, {answered / seconds:,.0f} events/s, "
-            f"{answered / seconds / rate:.1f} times as fast as they come"
+            f"{lag:,} events behind at {rate:,} events/s: caught up in {seconds:.1f} s, "
+            f"{answered / seconds:,.0f} events/s, {answered / seconds / rate:.1f} times as fast as they come"
         )
 
 

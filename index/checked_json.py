@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +16,21 @@ T = TypeVar("T")
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     crc32: int
     content: msgspec.Raw
+
+
+_envelope_decoder = msgspec.json.Decoder(_Envelope)
+_first = threading.Lock()
+"""Held while a decoder is made: two threads that made the first one of a type together would crash the process."""
+
+
+_made: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    with _first:
+        if kind not in _made:
+            _made[kind] = msgspec.json.Decoder(kind)
+        return _made[kind]
 
 
 def encode(content: msgspec.Struct) -> bytes:
@@ -32,10 +48,10 @@ def decode(data: bytes, kind: type[T], file: Location) -> T:
         The checksum differs, or the content is no ``kind``.
     """
     try:
-        envelope = msgspec.json.decode(data, type=_Envelope)
+        envelope = _envelope_decoder.decode(data)
         found = zlib.crc32(envelope.content)
         if found != envelope.crc32:
             raise DamagedFile(file, f"checksum {found:08x}", f"{envelope.crc32:08x}")
-        return msgspec.json.decode(envelope.content, type=kind)
+        return _decoder(kind).decode(envelope.content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedFile(file, f"text that does not decode ({error})", kind.__name__) from None

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index import files
-from index.array_file import open_arrays, write_arrays
+from index.array_file import WHOLE, open_arrays, write_arrays
 from index.directory import IndexDirectory
 from index.files import DamagedFile
 from index.manifest import SegmentEntry
@@ -32,7 +32,7 @@ def read_dead(layout: IndexDirectory, entry: SegmentEntry) -> Ordinals:
         return np.arange(entry.segment.count, dtype=np.uint32)
     if entry.dead is None:
         return NONE
-    file = open_arrays(layout.dead_set(entry.dead), KIND, whole=True)
+    file = open_arrays(layout.dead_set(entry.dead), KIND, WHOLE)
     ordinals: Ordinals = file.arrays["ordinals"]
     wanted = f"{entry.dead_count} of {entry.segment.name}"
     found = f"{len(ordinals)} of {file.notes['segment']}"

@@ -11,6 +11,7 @@ from index.directory import DEAD, INCREMENT, MANIFEST, SEGMENT, AnyPath, IndexDi
 from index.files import TEMPORARY, Location
 from index.manifest import Manifest, read_manifest, versions
 from index.pins import pinned_versions
+from index.remote_path import TOUCHED
 
 SUPERSEDED_SECONDS = 300.0
 """How long a version stays after the next one came, for readers that did not pin it and publishers that build on it."""
@@ -78,6 +79,7 @@ def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) ->
     kinds = (
         (layout.segments, SEGMENT, unpublished),
         (layout.segments, TEMPORARY, unpublished),
+        (layout.segments, TOUCHED, unpublished),
         (layout.dead, DEAD, superseded),
         (layout.dead, TEMPORARY, superseded),
         (layout.manifests, TEMPORARY, superseded),

@@ -23,7 +23,7 @@ from obstore.store import ObjectStore, from_url
 
 from index import failpoints, local_files
 from index.damaged_file import DamagedFile
-from index.remote_path import RemotePath
+from index.remote_path import TOUCHED, RemotePath
 from schemas.errors import TocsinError
 
 CACHE_VARIABLE = "TOCSIN_CACHE_DIR"
@@ -31,9 +31,6 @@ CACHE_VARIABLE = "TOCSIN_CACHE_DIR"
 
 SLICE = 8 * 2**20
 """Bytes that are sent or fetched at a time: parts of an upload have at least five mebibytes in S3."""
-
-TOUCHED = ".touched"
-"""Suffix of the empty object beside one that was made young; an object's own time can't be changed."""
 
 Bytes = bytes | memoryview
 
@@ -109,7 +106,12 @@ class RemoteFiles:
         now = time.time()
         with _explained(folder):
             listed = self._store.list_with_delimiter(folder.key)["objects"]
-        times: dict[str, datetime] = {entry["path"].rpartition("/")[2]: entry["last_modified"] for entry in listed}
+        start = f"{folder.key}/"  # some servers list an object for an empty folder
+        times: dict[str, datetime] = {
+            entry["path"].removeprefix(start): entry["last_modified"]
+            for entry in listed
+            if entry["path"].startswith(start)
+        }
         return {
             name: now - max(written, times.get(name + TOUCHED, written)).timestamp()
             for name, written in sorted(times.items())
@@ -187,7 +189,8 @@ def _explained(path: RemotePath | str) -> Iterator[None]:
     except AlreadyExistsError:
         raise FileExistsError from None
     except BaseError as error:
+        told = str(error).splitlines()[0].partition(": <?xml")[0]
         raise TocsinError(
-            f"{path} can't be reached: {str(error).splitlines()[0]}. See that the address is right, that the store "
-            "answers, and that the keys in the environment (AWS_ACCESS_KEY_ID and their like) allow to read and write."
+            f"{path} can't be reached: {told}. See that the address is right, that the store answers, and that the "
+            "keys in the environment (AWS_ACCESS_KEY_ID and their like) allow to read and write."
         ) from error

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from index.remote_files import RemoteFiles
 
+TOUCHED = ".touched"
+"""Suffix of the empty object beside one that was made young; an object's own time can't be changed."""
+
 
 @dataclass(frozen=True, order=True)
 class RemotePath:

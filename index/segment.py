@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index import files
-from index.array_file import ArrayFile, open_arrays, write_arrays
+from index.array_file import WHOLE, ArrayFile, open_arrays, write_arrays
 from index.byte_rows import ByteRows
 from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine, EstimatingEngine, Parts
@@ -151,9 +151,7 @@ class Segment:
         DamagedFile
             The file is missing, torn or altered.
         """
-        file = open_arrays(IndexDirectory.of(directory).segment(name), KIND, whole)
-        if not whole and file.bytes <= VERIFY_LIMIT:
-            file.verify()
+        file = open_arrays(IndexDirectory.of(directory).segment(name), KIND, WHOLE if whole else VERIFY_LIMIT)
         rows = Rows(*(_column(file.arrays, column) for column in ("ids", "bodies", "labels")))
         parts = {n.removeprefix("engine/"): array for n, array in file.arrays.items() if n.startswith("engine/")}
         info = SegmentInfo(name, file.bytes, len(rows), file.checksum)

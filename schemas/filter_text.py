@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput
@@ -21,11 +21,9 @@ from schemas.filter_conditions import Built, ConditionRules
 from schemas.filter_operands import OperandRules, place_of, value_of
 from schemas.filter_printer import MAX_DEPTH, format_filter
 from schemas.filter_refusal import place_in, syntax_refusal
+from schemas.limits import DEFAULT_LIMITS
 
-__all__ = ["MAX_TOKENS", "format_filter", "parse_filter"]
-
-MAX_TOKENS: Final = 100_000
-"""Words, values and signs of a filter text; reading as many takes about a second."""
+__all__ = ["format_filter", "parse_filter"]
 
 _TOKEN = re.compile(
     r"""\s++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?   # nothing that counts
@@ -36,7 +34,7 @@ _TOKEN = re.compile(
 """Tokens as quickly as they can be counted; a sign of two characters counts twice, quoted names by their words."""
 
 
-def parse_filter(text: str) -> Expression:
+def parse_filter(text: str, tokens: int = DEFAULT_LIMITS.filter_tokens) -> Expression:
     """Return the tree that a filter text stands for.
 
     Everything of a single predicate is checked here, because only here its line and column are known; the limits of a
@@ -46,6 +44,8 @@ def parse_filter(text: str) -> Expression:
     ----------
     text
         The filter. Any text may be given; the parser keeps its own stack, so no nesting is too deep for it.
+    tokens
+        How many words, values and signs it may have.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def parse_filter(text: str) -> Expression:
         ``filter.too_long``, ``operator.unknown``, ``derive.function``, ``expression.too_deep``, or one that
         `schemas.check` has for a leaf.
     """
-    _check_length(text)
+    _check_length(text, tokens)
     parser = _parser()
     try:
         tree, _ = cast(Built, parser.parse(text))
@@ -70,16 +70,16 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", transformer=_Builder(), maybe_placeholders=False)
 
 
-def _check_length(text: str) -> None:
-    if len(text) <= MAX_TOKENS:
+def _check_length(text: str, tokens: int) -> None:
+    if len(text) <= tokens:
         return
     places = (found.start() for found in _TOKEN.finditer(text) if found[1])
-    beyond = next(islice(places, MAX_TOKENS, None), None)
+    beyond = next(islice(places, tokens, None), None)
     if beyond is not None:
         raise Refused(
             "filter.too_long",
-            f"the filter has more than {MAX_TOKENS:,} words, values and signs; split it over several subscriptions, or "
-            "give it as a tree, the member expression",
+            f"the filter has more than {tokens:,} words, values and signs (setting limits.filter_tokens); split it "
+            "over several subscriptions, or give it as a tree, the member expression",
             place_in(text, beyond),
         )
 

@@ -1,7 +1,7 @@
 """Leaves of JSON subscriptions by their text: each is decoded and checked once, and equal texts give one object.
 
-Most leaves of a large population repeat, so a bulk load spends its time on what differs. Whatever is out of the ordinary
-is left to the codec, which says what is wrong with it.
+Most leaves of a large population repeat, so a bulk load spends its time on what differs. Whatever is out of the
+ordinary is left to the codec, which says what is wrong with it.
 """
 
 from __future__ import annotations

@@ -25,6 +25,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             "them."
         ),
     ] = 200
+    filter_tokens: Annotated[
+        Annotated[int, Meta(ge=1)],
+        Meta(description="Words, values and signs of a filter text; reading 100,000 of them takes about a second."),
+    ] = 100_000
     leaves: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Predicates of an expression.")] = 10_000
     list_length: Annotated[
         Annotated[int, Meta(ge=1)], Meta(description="Values in one list of an expression, or of one event attribute.")

@@ -67,7 +67,7 @@ def to_subscription(
         )
     if members.filter is not None:
         path = "$.filter"
-        expression = _parse(members.filter)
+        expression = _parse(members.filter, limits.filter_tokens)
     assert expression is not None
     subscription = Subscription(
         id=id_,
@@ -107,12 +107,12 @@ def _mode(members: Members) -> Mode:
     )
 
 
-def _parse(text: str) -> Expression:
+def _parse(text: str, tokens: int) -> Expression:
     # the grammar is loaded by the first filter text only: trees are the form for bulk loads
     from schemas.filter_text import parse_filter
 
     try:
-        return parse_filter(text)
+        return parse_filter(text, tokens)
     except Refused as refused:
         place = f"$.filter, {refused.path}" if refused.path else "$.filter"
         raise Refused(refused.code, refused.message, place) from None

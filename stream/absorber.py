@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from index.engine import Engine, SelectiveEngine
 from index.engines import engine_named
+from index.uncollected import no_garbage_collection
 from index.writer import SegmentInfo, write_segment
 from schemas.errors import Refused, TocsinError
 from schemas.json_codec import decode_id
@@ -41,6 +42,9 @@ class AbsorbedPartition(msgspec.Struct, frozen=True):
     removed: list[str]
 
 
+partition_decoder = msgspec.msgpack.Decoder(AbsorbedPartition)
+
+
 def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Keep the last valid record of each id by offset, write the live ones as a segment, report the rest.
 
@@ -61,7 +65,8 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
     """
     set_analyser(task.analyser)
     try:
-        yield from _absorb(task, batches)
+        with no_garbage_collection():
+            yield from _absorb(task, batches)
     except TocsinError as error:
         yield from rows.instead(error, batches)
 

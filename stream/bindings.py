@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from index import files
+from index.directory import IndexDirectory
 from schemas.errors import TocsinError
 from stream.sources import Source
 
@@ -32,7 +34,10 @@ class Binding(msgspec.Struct, frozen=True):
     events: str
 
 
-def bind(checkpoint: Path, index: Path, events: Source, index_is_new: bool) -> None:
+_binding_decoder = msgspec.json.Decoder(Binding)
+
+
+def bind(checkpoint: Path, index: Path | str, events: Source, index_is_new: bool) -> None:
     """Bind a checkpoint to an index and a topic, or see that it is bound to these.
 
     Parameters
@@ -73,17 +78,16 @@ def bind(checkpoint: Path, index: Path, events: Source, index_is_new: bool) -> N
     _write(path, msgspec.json.encode(now))
 
 
-def _identity(index: Path) -> str:
+def _identity(index: Path | str) -> str:
     """Return the random name of an index directory, given when it is first used."""
-    path = index / IDENTITY_FILE
-    if not path.exists():
-        _write(path, secrets.token_hex(16).encode())
-    return path.read_text(encoding="ascii")
+    path = IndexDirectory.of(index).root / IDENTITY_FILE
+    files.create_exclusive(path, secrets.token_hex(16).encode())
+    return files.read(path).decode("ascii")
 
 
 def _read(path: Path) -> Binding:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Binding)
+        return _binding_decoder.decode(path.read_bytes())
     except msgspec.DecodeError as error:
         raise TocsinError(
             f"{path} is damaged ({error}); remove the checkpoint folder: Kafka keeps what was committed"

@@ -39,7 +39,7 @@ def told(seconds: float | None) -> str:
     if seconds is None or seconds < KEEPING_UP_SECONDS:
         return ""
     if math.isinf(seconds):
-        return " (growing)"
+        return " (not shrinking)"
     if seconds < 120:
         return f" (caught up in about {seconds:.0f} s)"
     minutes = seconds / 60

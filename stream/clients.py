@@ -76,7 +76,8 @@ def producer(settings: Settings) -> Configuration:
         "enable.idempotence": True,
         # Filter text, events and notifications repeat themselves: a fifth of the bytes on the wire and on disk.
         "compression.type": "lz4",
-        # The broker's own default limit of a record batch; the client's, 1,000,000, is lower.
+        # The broker's own default limit of a record batch; the client's, 1,000,000, is lower. Where a topic's is lower
+        # still, kafka.client gives that: larger notifications then become dead letters, and dead letters are cut.
         "message.max.bytes": 1_048_588,
         # Bounds the memory of a producer that is faster than its brokers; the default is 1 GB.
         "queue.buffering.max.kbytes": 262_144,

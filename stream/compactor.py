@@ -31,7 +31,7 @@ class Compactor:
 
     def __init__(
         self,
-        index: Path,
+        index: str | Path,
         log: Path,
         engine: str = "block",
         analyser: str = "words",

@@ -20,22 +20,24 @@ from index.manifest import latest_version, read_manifest, versions
 from index.pins import pins, read_pin
 from schemas.errors import TocsinError
 from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets, last_batches, query_identity
+from stream.index_place import IndexPlace
 
 Say = Callable[[str], None]
 
 
-def heal(index: Path, events_checkpoint: Path, topic: str, say: Say) -> None:
+def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> None:
     """See that the latest version of an index, and the one that a batch is pinned to, can be read.
 
     1. What is damaged of versions that nobody will open again, and pins of other checkpoints, is removed.
     2. The latest version's files are read whole. If one is damaged, or if versions are missing that the index's
-       progress tells of, the directory is renamed, and a new one takes its place.
+       progress tells of, the directory is renamed, and a new one takes its place. In an object store, where nothing can
+       be renamed, the manifests are: what they name is garbage then.
     3. A pin that is damaged, or of a version that is, is let go of: its batch is pinned to the latest version.
 
     Parameters
     ----------
-    index
-        The index directory, which the caller has locked; the lock goes with a directory that is renamed.
+    place
+        The index, whose folder the caller has locked; the lock goes with a folder that is renamed.
     events_checkpoint
         The event query's checkpoint, locked too.
     topic
@@ -48,13 +50,15 @@ def heal(index: Path, events_checkpoint: Path, topic: str, say: Say) -> None:
     TocsinError
         The directory has another format, or it can't be renamed.
     """
-    layout = IndexDirectory.of(index)
+    layout = IndexDirectory.of(place.address)
     _drop_damaged_manifests(layout, say)
-    found = _found_damage(index, topic)
-    if found is not None:
-        _set_aside(index, found, topic, say)
-    else:
+    found = _found_damage(place, topic)
+    if found is None:
         _let_go_of_pins(layout, events_checkpoint, say)
+        return
+    aside = _rename_manifests(layout, place) if place.is_remote else _rename(place.folder, found, topic)
+    say(found)
+    say(f"the index is built anew from {topic}; the damaged one is {aside} now, remove it when it is of no use")
 
 
 def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
@@ -67,15 +71,16 @@ def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
             files.remove(error.file)
 
 
-def _found_damage(index: Path, topic: str) -> str | None:
+def _found_damage(place: IndexPlace, topic: str) -> str | None:
     """Return what is damaged of the latest version."""
+    index = place.address
     version = latest_version(index)
     for error in damage(index, [version]):
         return f"{error.file} is damaged: found {error.found}, wanted {error.wanted}"
-    _, done = last_batches(index / "progress")
+    _, done = last_batches(place.progress)
     absorbed = read_manifest(index, version).absorbed
     try:
-        read = batch_end_offsets(index / "progress", done, topic) if done >= 0 else {}
+        read = batch_end_offsets(place.progress, done, topic) if done >= 0 else {}
     except UnreadableCheckpoint as error:
         return error.found
     except TocsinError as error:  # of another topic; an index that is there says itself where it comes from
@@ -86,7 +91,7 @@ def _found_damage(index: Path, topic: str) -> str | None:
     return None
 
 
-def _set_aside(index: Path, found: str, topic: str, say: Say) -> None:
+def _rename(index: Path, found: str, topic: str) -> Path:
     aside = index.with_name(f"{index.name}.damaged-{files.unique_name()}")
     try:
         index.rename(aside)
@@ -95,8 +100,21 @@ def _set_aside(index: Path, found: str, topic: str, say: Say) -> None:
             f"{found}; the index directory can't be renamed to {aside} ({error.strerror}); remove what is in it, and "
             f"the index is built anew from {topic}"
         ) from error
-    say(f"{found}")
-    say(f"the index is built anew from {topic}; the damaged one is {aside} now, remove it when it is of no use")
+    return aside
+
+
+def _rename_manifests(layout: IndexDirectory, place: IndexPlace) -> Location:
+    """Give the manifests other names, the latest last: until then the next start finds the damage again."""
+    aside = layout.root / "damaged" / files.unique_name()
+    for version in versions(layout):
+        path = layout.manifest(version)
+        files.write_new(aside / path.name, [files.read(path)])
+        files.remove(path)
+    for path in pins(layout):
+        files.remove(path)
+    if place.progress.exists():
+        place.progress.rename(place.progress.with_name(f"progress.damaged-{files.unique_name()}"))
+    return aside
 
 
 def _let_go_of_pins(layout: IndexDirectory, events_checkpoint: Path, say: Say) -> None:

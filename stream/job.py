@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from index.compaction import DAMAGED
@@ -27,6 +28,7 @@ from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
 from stream.healing import heal
 from stream.heartbeat import Heartbeat
+from stream.index_place import IndexPlace
 from stream.instruments import Instruments
 from stream.lock import FolderLock
 from stream.matcher import MatchTask
@@ -75,9 +77,9 @@ class Job:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         set_analyser(settings.matching.analyser)
-        # The executors of a cluster run in folders of their own, where a relative path would mean another place.
-        self._index = Path(settings.job.index_dir).absolute()
         self._checkpoint = Path(settings.job.checkpoint_dir).absolute()
+        self._place = IndexPlace.of(settings.job.index_dir, self._checkpoint)
+        self._index = self._place.address
         self._instruments = Instruments(settings.job.name)
         self._state = JobState(settings.job.name, version("tocsin"), self._instruments)
         self._metrics = Metrics(self._instruments)
@@ -96,7 +98,7 @@ class Job:
         self._heal()
         name = self._settings.job.name
         with (
-            FolderLock(self._index, "job.index_dir", name) as lock,
+            FolderLock(self._place.folder, "job.index_dir", name) as lock,
             FolderLock(self._checkpoint, "job.checkpoint_dir", name),
             Endpoint(self._settings.metrics.listen, self._instruments, self._state) as endpoint,
         ):
@@ -113,11 +115,11 @@ class Job:
         """Under locks of its own: the index directory that is locked afterwards may be another one."""
         name = self._settings.job.name
         with (
-            FolderLock(self._index, "job.index_dir", name),
+            FolderLock(self._place.folder, "job.index_dir", name),
             FolderLock(self._checkpoint, "job.checkpoint_dir", name),
         ):
             topic = self._settings.topics.subscriptions
-            heal(self._index, self._checkpoint / "events", topic, self._reporter.say)
+            heal(self._place, self._checkpoint / "events", topic, self._reporter.say)
 
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
@@ -133,16 +135,14 @@ class Job:
         spark = spark_session(self._settings)
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
-            with (
-                self._compactor() as compactor,
-                Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds),
-            ):
+            with Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds):
                 self._start_subscriptions(spark, writer, progress, ends)
                 self._load(progress, ends)
-                self._start_events(spark, progress, ends, start)
-                self._ready()
-                while not self._stop.wait(0.1):
-                    self._look_after(compactor, progress, ends)
+                with self._compactor() as compactor:  # merges would take the cores from the load
+                    self._start_events(spark, progress, ends, start)
+                    self._ready()
+                    while not self._stop.wait(0.1):
+                        self._look_after(compactor, progress, ends)
         except Stopping:
             pass
         finally:
@@ -171,11 +171,11 @@ class Job:
     ) -> None:
         """The checkpoint lies inside the index directory: an index that is removed is read again from the beginning."""
         topic = self._settings.topics.subscriptions
-        checkpoint = self._index / "progress"
+        checkpoint = self._place.progress
         decoding = self._decoding(self._settings.subscriptions.format, None)
         engine, analyser = self._settings.job.engine, self._settings.matching.analyser
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
-        task = AbsorbTask(str(self._index), topic, decoding, engine, analyser, placing)
+        task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing)
         output = self._outputs["subscriptions"]
         batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
         limit = self._settings.job.max_subscriptions_per_batch
@@ -188,14 +188,14 @@ class Job:
         job, topics = self._settings.job, self._settings.topics
         checkpoint = self._checkpoint / "events"
         task = MatchTask(
-            index=str(self._index),
+            index=self._index,
             version=0,
             topic=topics.events,
             decoding=self._decoding(self._settings.events.format, self._settings.events.schema_file),
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
-            spool=SpoolPlan(str(self._index / "spool" / job.name), job.spool_bytes),
+            spool=SpoolPlan(str(self._place.folder / "spool" / job.name), job.spool_bytes),
             engine=job.engine,
             analyser=self._settings.matching.analyser,
             matches_at_once=job.max_matches_at_once,
@@ -265,11 +265,14 @@ class Job:
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""
         end = ends.of(self._settings.topics.subscriptions)
+        all_, began = lag(end, progress.absorbed), monotonic()
         while not progress.reaches(end, 1.0):
             self._check_queries()
             if self._stop.asked:
                 raise Stopping
-            told = f"loading subscriptions, {lag(end, progress.absorbed):,} records to go"
+            left = lag(end, progress.absorbed)
+            rate = (all_ - left) / (monotonic() - began)
+            told = f"loading subscriptions, {left:,} records to go" + (f", {rate:,.0f} a second" if rate else "")
             self._reporter.say(told)
             self._state.enter(told)
 

@@ -30,6 +30,9 @@ class Holder(msgspec.Struct):
     endpoint: str | None = None
 
 
+_holder_decoder = msgspec.json.Decoder(Holder)
+
+
 class FolderLock:
     """A context manager that holds a folder for this process.
 
@@ -125,7 +128,7 @@ def holder(folder: Path) -> Holder | None:
 
 def _read(path: Path) -> Holder | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Holder)
+        return _holder_decoder.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -32,6 +32,7 @@ from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 from stream import clients, failpoints, rows
 from stream.checkpoint import Offsets
+from stream.dead_letter_record import Headers, dead_letter_record, record_bytes
 from stream.parts import Parts, Row
 from stream.refusals import denial
 from stream.settings import Settings
@@ -49,11 +50,8 @@ PART_OF_TIMEOUT = 0.25
 FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 """What a producer meets whose transactional id has gone to another one, or whose transaction Kafka has aborted."""
 
-RECORD_BYTES = 1_000_000
-"""The largest record produced: under the broker's default of 1,048,588 bytes, with room for the record's framing."""
 
-
-Headers = list[tuple[str, str | bytes | None]]
+_letter_decoder = msgspec.msgpack.Decoder(DeadLetter)
 
 
 class Committed(NamedTuple):
@@ -86,7 +84,9 @@ class TransactionalOutput:
         self._most = settings.job.max_matches_at_once
         self._notifications = settings.topics.notifications
         self._dead_letters = settings.topics.dead_letters
-        self._producer = Producer(clients.transactional_producer(settings, name))
+        configuration = clients.transactional_producer(settings, name)
+        self._record_bytes = record_bytes(int(configuration["message.max.bytes"]))
+        self._producer = Producer(configuration)
         self._group = Consumer(clients.group_reader(settings, name))
         self._letters: Counter[tuple[str, str]] = Counter()
         self._settings = settings
@@ -157,14 +157,14 @@ class TransactionalOutput:
             if kind == rows.NOTIFICATION:
                 self._produce_notification(key, value)
             elif kind == rows.DEAD_LETTER:
-                self._produce_dead_letter(msgspec.msgpack.decode(value, type=DeadLetter))
+                self._produce_dead_letter(_letter_decoder.decode(value))
             if number % ROWS_A_POLL == 0:
                 self._producer.poll(0)
 
     def _produce_notification(self, key: bytes | None, value: bytes) -> None:
-        if len(value) + len(key or b"") > RECORD_BYTES:
+        if len(value) + len(key or b"") > self._record_bytes:
             message = (
-                f"a notification of {len(value)} bytes exceeds the {RECORD_BYTES} bytes of one record; ask for fewer "
+                f"a notification of {len(value)} bytes exceeds the {self._record_bytes} bytes of one record; ask for fewer "
                 f"matches an event (job.top, or $top in the event) or leave the event's body out (job.include_event)"
             )
             letter = DeadLetter(key, value, "notification.too_large", message, self._notifications, -1, -1)
@@ -174,13 +174,7 @@ class TransactionalOutput:
 
     def _produce_dead_letter(self, letter: DeadLetter) -> None:
         """Send key and value as they came; what a record can't hold is cut off, and a header says how long it was."""
-        headers: Headers = list(letter.headers())
-        room = RECORD_BYTES - sum(len(name) + len(value or "") + 16 for name, value in headers)
-        key, value = letter.key, letter.value
-        if len(key or b"") + len(value or b"") > room:
-            headers.append(("tocsin.truncated", f"key {len(key or b'')}, value {len(value or b'')} bytes".encode()))
-            key = None if key is None else key[: room // 4]
-            value = None if value is None else value[: room - len(key or b"") - 64]
+        key, value, headers = dead_letter_record(letter, self._record_bytes)
         self._send(self._dead_letters, key, value, headers)
         self._letters[letter.topic, letter.reason] += 1
 

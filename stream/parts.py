@@ -15,6 +15,8 @@ from stream.checkpoint import Offsets
 Row = tuple[int, bytes | None, bytes]
 """kind, key and value of a row of `stream.rows`."""
 
+_offsets_decoder = msgspec.msgpack.Decoder(Offsets)
+
 
 class Parts:
     """Takes the rows part by part; a part that was not accepted is taken again.
@@ -61,7 +63,7 @@ class Parts:
             if row[0] != rows.MARK:
                 yield row
                 continue
-            self.offsets |= msgspec.msgpack.decode(row[2], type=Offsets)
+            self.offsets |= _offsets_decoder.decode(row[2])
             if self._taken >= self._most or time.monotonic() > until:
                 return
         self.offsets, self._last = self._end, True

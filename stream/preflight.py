@@ -18,7 +18,7 @@ REMOVE = "remove the checkpoint folder (job.checkpoint_dir)"
 Say = Callable[[str], None]
 
 
-def check_index(index: Path, manifest: Manifest, source: Source, beginnings: Offsets, ends: Offsets) -> None:
+def check_index(index: str, manifest: Manifest, source: Source, beginnings: Offsets, ends: Offsets) -> None:
     """Check an index against the subscriptions topic.
 
     Parameters
@@ -54,7 +54,7 @@ def check_index(index: Path, manifest: Manifest, source: Source, beginnings: Off
             )
 
 
-def check_source(index: Path, filled_from: str, source: Source) -> None:
+def check_source(index: str, filled_from: str, source: Source) -> None:
     """Check that an index was filled from this topic; an index that does not say is taken for one that was.
 
     Raises

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr-defined]
 
 from stream import clients
 from stream.instruments import EVENTS, SUBSCRIPTIONS
 from stream.refusals import DENIALS, denied
 from stream.settings import Settings
+
+GROUP_SECONDS = 5.0
+"""How long the brokers may need until a group has a coordinator, and how long one question about it may take."""
 
 NAMES: Final = {AclOperation.READ: "Read", AclOperation.WRITE: "Write"}
 
@@ -33,8 +37,10 @@ def check_rights(settings: Settings, ends: clients.TopicEnds) -> None:
             raise denied(settings, NAMES[operation], "topic", topic)
     for query in (EVENTS, SUBSCRIPTIONS):
         group = f"{settings.job.name}-{query}"
-        if not ends.ask(partial(_may_read, group)):
-            raise denied(settings, "Read", "group", group)
+        _meet_coordinator(settings, group)
+        with clients.TopicEnds(settings) as once:
+            if not once.ask(partial(_may_read, group)):
+                raise denied(settings, "Read", "group", group)
 
 
 def _needed(settings: Settings) -> Iterator[tuple[str, AclOperation]]:
@@ -43,6 +49,21 @@ def _needed(settings: Settings) -> Iterator[tuple[str, AclOperation]]:
     yield topics.subscriptions, AclOperation.READ
     yield topics.notifications, AclOperation.WRITE
     yield topics.dead_letters, AclOperation.WRITE
+
+
+def _meet_coordinator(settings: Settings, group: str) -> None:
+    """Let brokers that never had a group make room for groups, or refuse; what they say is not looked at here.
+
+    An admin client's question about a group that then has no coordinator stays unanswered, and its answer, when it
+    comes after all, ends the process (librdkafka issue 4605). So a consumer asks first, whose questions may be late,
+    and the admin client that asks then lives no longer than its question.
+    """
+    consumer = Consumer(clients.group_reader(settings, group))
+    try:
+        with contextlib.suppress(KafkaException):
+            consumer.committed([TopicPartition(settings.topics.events, 0)], GROUP_SECONDS)
+    finally:
+        consumer.close()
 
 
 def _held(topic: str, admin: AdminClient) -> set[AclOperation] | None:
@@ -64,9 +85,7 @@ def _may_read(group: str, admin: AdminClient) -> bool:
 
     Of a group that does not exist yet some brokers say nothing; then the first transaction would tell.
     """
-    asked = admin.describe_consumer_groups(
-        [group], include_authorized_operations=True, request_timeout=clients.REQUEST_SECONDS
-    )
+    asked = admin.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=GROUP_SECONDS)
     try:
         answer = asked[group].result()
     except KafkaException as error:

@@ -60,6 +60,10 @@ class Counts(msgspec.Struct):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+_counts_decoder = msgspec.msgpack.Decoder(Counts)
+_moments_decoder = msgspec.msgpack.Decoder(list[tuple[int, int]])
+
+
 def record_batch(kind: int, keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.RecordBatch:
     """Return rows of one kind."""
     return pa.record_batch(
@@ -113,15 +117,14 @@ def moments(milliseconds: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
 
 def all_moments(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, int]]:
     """Return the pairs of all rows that say when events were published."""
-    pairs = list[tuple[int, int]]
-    return [pair for value in values_of(batches, PUBLISHED) for pair in msgspec.msgpack.decode(value, type=pairs)]
+    return [pair for value in values_of(batches, PUBLISHED) for pair in _moments_decoder.decode(value)]
 
 
 def total_counts(batches: Sequence[pa.RecordBatch]) -> Counts:
     """Return the sum of all rows of counts."""
     total = Counts()
     for value in values_of(batches, COUNTS):
-        total.add(msgspec.msgpack.decode(value, type=Counts))
+        total.add(_counts_decoder.decode(value))
     return total
 
 

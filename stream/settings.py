@@ -18,6 +18,8 @@ from stream.settings_tables import Leaf, Settings, describe_settings
 
 __all__ = ["Leaf", "Settings", "describe_settings", "load_settings"]
 
+_table_decoder = msgspec.json.Decoder(dict[str, Any])
+
 RESERVED_PROPERTIES = ("bootstrap.servers", "group.id", "transactional.id", "isolation.level", "enable.auto.commit")
 """Client properties that delivery exactly once rests on; ``kafka.client`` may not change them."""
 
@@ -103,7 +105,7 @@ def _open_table(given: Given, table: Leaf) -> dict[str, str]:
     if not given.spelled:
         raise wanted
     try:
-        entries = msgspec.json.decode(given.value, type=dict[str, Any])
+        entries = _table_decoder.decode(given.value)
     except msgspec.DecodeError as error:
         raise wanted from error
     return {key: _as_text(given, value) for key, value in entries.items()}

@@ -98,10 +98,10 @@ class Subscriptions(msgspec.Struct, frozen=True, kw_only=True):
     partitioner: Annotated[
         Partitioner,
         Meta(
-            description="How the producers of subscriptions choose a partition by the key. consistent: as clients built "
-            "on librdkafka do unless told otherwise; murmur2: as Java clients do. A record that lies elsewhere becomes "
-            "a dead letter, and Tocsin's own producers do likewise. any: it is not looked at; whoever writes sees to "
-            "it that all records of an id go to one partition."
+            description="How the producers of subscriptions choose a partition by the key. consistent: as clients "
+            "built on librdkafka do unless told otherwise; murmur2: as Java clients do. A record that lies elsewhere "
+            "becomes a dead letter, and Tocsin's own producers do likewise. any: it is not looked at; whoever writes "
+            "sees to it that all records of an id go to one partition."
         ),
     ] = "any"
 
@@ -129,9 +129,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "same time need two names; a second one with the same name takes over from the first."
         ),
     ] = "tocsin"
-    index_dir: Annotated[Text, Meta(description="Folder of the index; on a cluster, one that all hosts share.")] = (
-        "tocsin-data/index"
-    )
+    index_dir: Annotated[
+        Text,
+        Meta(
+            description="Folder of the index, on a cluster one that all hosts share; or an address in an object store, "
+            "such as s3://bucket/prefix."
+        ),
+    ] = "tocsin-data/index"
     checkpoint_dir: Annotated[Text, Meta(description="Folder of Spark's checkpoints.")] = "tocsin-data/checkpoint"
     engine: Annotated[
         Engine,
@@ -166,7 +170,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ] = 500_000
     max_subscriptions_per_batch: Annotated[
         Count, Meta(description="The most subscription records of one micro-batch.")
-    ] = 200_000
+    ] = 500_000
     causality_timeout_seconds: Annotated[
         Seconds,
         Meta(

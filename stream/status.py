@@ -17,6 +17,7 @@ from index.merge_policy import LEVEL_ZERO
 from schemas.errors import TocsinError
 from stream import clients
 from stream.endpoint import Health
+from stream.index_place import IndexPlace
 from stream.instruments import EVENTS, SUBSCRIPTIONS
 from stream.lock import Holder, holder
 from stream.settings import Settings
@@ -82,7 +83,8 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
     endpoint
         Where it answers; None takes what it has written into its lock.
     """
-    held = holder(Path(settings.job.index_dir))
+    place = IndexPlace.of(settings.job.index_dir, Path(settings.job.checkpoint_dir).absolute())
+    held = holder(place.folder)
     url = endpoint or (held.endpoint if held is not None else None)
     health = None if url is None else _health(url)
     status = Status(settings.job.name, held is not None or health is not None, False, "not running", held, url)
@@ -95,16 +97,19 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
         status.groups = _groups(settings)
     except TocsinError as error:
         status.kafka = str(error)
-    status.index = _index(Path(settings.job.index_dir))
+    status.index = _index(place.address)
     return status
+
+
+_health_decoder = msgspec.json.Decoder(Health)
 
 
 def _health(url: str) -> Health | None:
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:
-            return msgspec.json.decode(answer.read(), type=Health)
+            return _health_decoder.decode(answer.read())
     except urllib.error.HTTPError as error:  # 503, with the same content
-        return msgspec.json.decode(error.read(), type=Health)
+        return _health_decoder.decode(error.read())
     except (OSError, ValueError):
         return None
 
@@ -195,10 +200,10 @@ def _group(ends: clients.TopicEnds, group: str, topic: str) -> GroupStatus:
     return GroupStatus(group, topic, committed, end, lag)
 
 
-def _index(folder: Path) -> IndexStatus | None:
+def _index(address: str) -> IndexStatus | None:
     """Return the sizes of the latest version; None where there is none on this host."""
     try:
-        manifest: Manifest = latest(folder)
+        manifest: Manifest = latest(address)
     except TocsinError:
         return None
     entries = manifest.segments

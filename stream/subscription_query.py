@@ -7,8 +7,6 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from index.writer import IndexWriter
 from stream import absorber, failpoints, rows
 from stream.checkpoint import batch_end_offsets
@@ -52,10 +50,7 @@ class SubscriptionBatches:
         end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
         absorb = partial(absorber.absorb_batches, self._task)
         answers = pass_through_workers(frame, absorb, self._progress, self._say)
-        absorbed = [
-            msgspec.msgpack.decode(value, type=absorber.AbsorbedPartition)
-            for value in rows.values_of(answers, rows.SEGMENT)
-        ]
+        absorbed = [absorber.partition_decoder.decode(value) for value in rows.values_of(answers, rows.SEGMENT)]
         absorbed.sort(key=lambda part: part.partition)
         segments = [part.segment for part in absorbed if part.segment is not None]
         workers_done = perf_counter_ns()

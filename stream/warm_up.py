@@ -63,7 +63,7 @@ def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: st
     task = absorber.AbsorbTask(index, "subscriptions", Decoding(), engine)
     answers = list(absorber.absorb_batches(task, iter([_records(ids, values)])))
     [made] = rows.values_of(answers, rows.SEGMENT)
-    segment = msgspec.msgpack.decode(made, type=absorber.AbsorbedPartition).segment
+    segment = absorber.partition_decoder.decode(made).segment
     if segment is None:
         raise ValueError("all of the subscriptions were refused")
     return segment

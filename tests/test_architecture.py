@@ -168,3 +168,16 @@ def test_every_requirement_is_pinned_and_in_the_lock() -> None:
             continue
         name, version = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==(\S+)", requirement).groups()  # type: ignore[union-attr]
         assert locked[name.lower().replace("_", "-")] == version
+
+
+def test_no_decoder_is_made_by_the_way_where_another_thread_may_make_the_same() -> None:
+    """Two threads that decode a type of msgspec for the first time together crash the process, so decoders are made
+    when a module is imported."""
+    calls = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for package in ("schemas", "index", "stream")
+        for file in (ROOT / package).rglob("*.py")
+        for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"\.decode\(.*\btype=", text)
+    ]
+    assert calls == []

@@ -107,7 +107,8 @@ def sweep(engines: Mapping[str, Callable[[], Engine]], points: Iterable[Point], 
                     raise AssertionError(f"{name} finds {timed.matches} matches an event, others {agreed[0]}")
                 done = work(built.matcher, point.events, top)
                 swept.found[name, top][point.x] = Measured(timed.ms, timed.matches, done, built.indexed)
-                print(f"  x = {point.x:g}, top {top}, {name}: {timed.ms:.4g} ms an event, {timed.matches:g} matches")
+                found = f"{timed.ms:.4g} ms an event, {timed.matches:g} matches"
+                print(f"  x = {point.x:g}, top {top}, {name}: {found}", flush=True)
     return swept
 
 

@@ -104,7 +104,19 @@ def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable
     bound, fixed = np.empty(count, np.int64), np.zeros(count, np.int64)
     lengths = np.empty((3, count), np.int64)
     even = leaves.even
-    _plan(clauses.start, literal, leaf, literals.held_start, literals.has_row, even, leaves.bound, chosen, simple, bound, lengths)
+    _plan(
+        clauses.start,
+        literal,
+        leaf,
+        literals.held_start,
+        literals.has_row,
+        even,
+        leaves.bound,
+        chosen,
+        simple,
+        bound,
+        lengths,
+    )
     simple[trees] = False
     for row, member in enumerate(("access", "parts", "score")):
         lengths[row, trees] = [len(getattr(other, member)) for other in others]
@@ -185,7 +197,9 @@ def _insert(start, probability, literal, leaf):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _plan(start, literal, leaf, held_start, has_row, even, leaf_bound, chosen, simple, bound, lengths):  # type: ignore[no-untyped-def]
+def _plan(  # type: ignore[no-untyped-def]
+    start, literal, leaf, held_start, has_row, even, leaf_bound, chosen, simple, bound, lengths
+):
     """Choose the literal under which a clause is posted, the rarest positive one, and count what will be written."""
     for clause in range(len(chosen)):
         chosen[clause], bound[clause] = -1, 0
@@ -207,7 +221,10 @@ def _plan(start, literal, leaf, held_start, has_row, even, leaf_bound, chosen, s
 
 
 @kernel
-def _fill_parts(plain, start, literal, leaf, chosen, held_start, held, access_start, access, access_leaf, part_start, part, part_leaf):  # type: ignore[no-untyped-def]  # fmt: skip
+def _fill_parts(  # type: ignore[no-untyped-def]
+    plain, start, literal, leaf, chosen, held_start, held, access_start, access, access_leaf, part_start, part,
+    part_leaf,
+):  # fmt: skip
     for clause in range(len(plain)):
         if not plain[clause]:
             continue

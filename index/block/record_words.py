@@ -84,7 +84,13 @@ class Written(NamedTuple):
 
 
 def write_records(
-    programs: Programs, copies: Copies, second: Int32s, lazy: Bools, weighs: Bools, leaves: LeafTable, codes: WeightCodes
+    programs: Programs,
+    copies: Copies,
+    second: Int32s,
+    lazy: Bools,
+    weighs: Bools,
+    leaves: LeafTable,
+    codes: WeightCodes,
 ) -> Written:
     """Return the words of all records.
 
@@ -129,7 +135,10 @@ def _positive(part, code_start, code):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _size(clause, place, second, access_start, access, part_start, part, part_leaf, simple, access_leaf, row, code_start, code, weighs, unit, implied, heads, lengths):  # type: ignore[no-untyped-def]  # fmt: skip
+def _size(  # type: ignore[no-untyped-def]
+    clause, place, second, access_start, access, part_start, part, part_leaf, simple, access_leaf, row, code_start,
+    code, weighs, unit, implied, heads, lengths,
+):  # fmt: skip
     """Set each record's head and length, and which part its second row stands for (one written twice is tested)."""
     for record in range(len(clause)):
         own = clause[record]
@@ -174,7 +183,10 @@ def _size(clause, place, second, access_start, access, part_start, part, part_le
 
 
 @kernel
-def _write(clause, place, number, heads, lengths, implied, access_start, access, part_start, part, part_leaf, access_leaf, code_start, code, lazy, codes, zero, words):  # type: ignore[no-untyped-def]  # fmt: skip
+def _write(  # type: ignore[no-untyped-def]
+    clause, place, number, heads, lengths, implied, access_start, access, part_start, part, part_leaf, access_leaf,
+    code_start, code, lazy, codes, zero, words,
+):  # fmt: skip
     """A copy leaves to the earlier ones the events in which their access rows hold."""
     to = 0
     for record in range(len(clause)):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index import files
-from index.array_file import open_arrays, write_arrays
+from index.array_file import WHOLE, open_arrays, write_arrays
 from index.directory import INCREMENT, AnyPath, IndexDirectory
 from index.files import Location
 from index.manifest import SegmentEntry, latest
@@ -90,7 +90,7 @@ def _write(path: Location, statistics: EventStatistics, included: Iterable[str])
 
 def _read(path: Location) -> tuple[EventStatistics, tuple[str, ...]] | None:
     try:
-        file = open_arrays(path, KIND, whole=True)
+        file = open_arrays(path, KIND, WHOLE)
         names = _NAMES.decode(file.arrays["included"].tobytes())
         found = decode(file.arrays["statistics"].tobytes())
     except (TocsinError, msgspec.DecodeError, KeyError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +38,7 @@ def index_compact(
     """
     os.nice(LOWEST_PRIORITY)
     settings, _ = look_for(context, index, None, config, overrides)
-    directory = Path(settings.job.index_dir)
+    directory = settings.job.index_dir
     from index.engines import engine_named
     from index.manifest import latest
     from index.merge import merge
@@ -56,7 +55,7 @@ def index_compact(
     _print(before, latest(directory))
 
 
-def _merge_due(directory: Path, carry_out: Callable[[MergePlan], bool]) -> None:
+def _merge_due(directory: str, carry_out: Callable[[MergePlan], bool]) -> None:
     """Carry out what is due, and what is due then, until nothing is or somebody else is at it."""
     from index.compaction import due
 
@@ -65,7 +64,7 @@ def _merge_due(directory: Path, carry_out: Callable[[MergePlan], bool]) -> None:
             return
 
 
-def _merge_all(directory: Path, carry_out: Callable[[MergePlan], bool]) -> None:
+def _merge_all(directory: str, carry_out: Callable[[MergePlan], bool]) -> None:
     from index.merge_policy import everything
 
     for _ in range(ATTEMPTS):
@@ -77,7 +76,7 @@ def _merge_all(directory: Path, carry_out: Callable[[MergePlan], bool]) -> None:
     )
 
 
-def _merge(directory: Path, plans: list[MergePlan], carry_out: Callable[[MergePlan], bool]) -> list[bool]:
+def _merge(directory: str, plans: list[MergePlan], carry_out: Callable[[MergePlan], bool]) -> list[bool]:
     """Carry out the plans and return which of them won."""
     alive = {stat.name: stat.alive for stat in _stats(directory)}
     sizes = [sum(alive.get(name, 0) for name in plan.inputs) for plan in plans]
@@ -89,7 +88,7 @@ def _merge(directory: Path, plans: list[MergePlan], carry_out: Callable[[MergePl
     return won
 
 
-def _stats(directory: Path) -> list[SegmentStat]:
+def _stats(directory: str) -> list[SegmentStat]:
     from index.compaction import stats_of
     from index.manifest import latest
 

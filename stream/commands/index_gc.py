@@ -29,11 +29,13 @@ def index_gc(
     minutes stay for readers, and files of the last hour for those who write them.
     """
     settings, _ = look_for(context, index, None, config, overrides)
-    directory = Path(settings.job.index_dir)
+    directory = settings.job.index_dir
     from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
+    from stream.index_place import IndexPlace
     from stream.lock import holder
 
-    if now and (held := holder(directory)) is not None:
+    place = IndexPlace.of(directory, Path(settings.job.checkpoint_dir).absolute())
+    if now and (held := holder(place.folder)) is not None:
         raise TocsinError(
             f"{directory} is in use by job {held.job}, process {held.pid} on {held.host}; stop it, or leave out --now"
         )

@@ -111,6 +111,10 @@ class Import:
         self.sent += 1
 
 
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_id_decoder = msgspec.json.Decoder(str)
+
+
 def parted(line: bytes) -> tuple[str, bytes]:
     """Return a line's id, and the record without it.
 
@@ -120,8 +124,8 @@ def parted(line: bytes) -> tuple[str, bytes]:
         It is no JSON object, or has no text as its member ``id``.
     """
     try:
-        members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-        id_ = msgspec.json.decode(members.pop("id"), type=str)
+        members = _members_decoder.decode(line)
+        id_ = _id_decoder.decode(members.pop("id"))
         return id_, msgspec.json.encode(members)
     except KeyError:
         raise Refused("subscription.json", "the line has no member 'id'; it names the subscription") from None

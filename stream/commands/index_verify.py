@@ -6,7 +6,6 @@ import os
 import random
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -82,7 +81,7 @@ def index_verify(
     """
     os.nice(LOWEST_PRIORITY)
     settings, chosen = look_for(context, index, version, config, overrides)
-    directory, findings = Path(settings.job.index_dir), Findings(chosen)
+    directory, findings = settings.job.index_dir, Findings(chosen)
     _check_files(directory, findings)
     if not findings.damage:
         _check_invariants(directory, findings)
@@ -96,7 +95,7 @@ def index_verify(
         raise typer.Exit(FAILURE)
 
 
-def _check_files(directory: Path, findings: Findings) -> None:
+def _check_files(directory: str, findings: Findings) -> None:
     from index.inspection import bytes_of, damage, lost_pins
     from index.manifest import versions
 
@@ -107,7 +106,7 @@ def _check_files(directory: Path, findings: Findings) -> None:
     findings.damage = [{"file": str(e.file), "found": e.found, "wanted": e.wanted} for e in errors]
 
 
-def _check_invariants(directory: Path, findings: Findings) -> None:
+def _check_invariants(directory: str, findings: Findings) -> None:
     from index.inspection import broken
     from index.manifest import read_manifest
 
@@ -117,7 +116,7 @@ def _check_invariants(directory: Path, findings: Findings) -> None:
         findings.broken = list(broken(directory, manifest, told))
 
 
-def _compare(directory: Path, findings: Findings, sample: int, seconds: float, seed: int) -> None:
+def _compare(directory: str, findings: Findings, sample: int, seconds: float, seed: int) -> None:
     import numpy as np
 
     from index.live import alive, open_version, read

@@ -27,7 +27,8 @@ REPORT_EVERY = 256
 """Items of a scan from one look of the progress bar to the next."""
 
 IndexOption = Annotated[
-    Path | None, typer.Option("--index", metavar="DIR", help="Folder of the index; as a rule the settings name it.")
+    str | None,
+    typer.Option("--index", metavar="DIR", help="Folder of the index, or its address; as a rule the settings name it."),
 ]
 VersionOption = Annotated[
     int | None,
@@ -37,7 +38,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
 def look_into(
-    context: typer.Context, index: Path | None, version: int | None, config: Path | None, overrides: list[str] | None
+    context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, Snapshot]:
     """Return the settings and an open version of the index that they, or ``--index``, name."""
     named = [] if index is None else [f"job.index_dir={index}"]
@@ -48,7 +49,7 @@ def look_into(
 
 
 def look_for(
-    context: typer.Context, index: Path | None, version: int | None, config: Path | None, overrides: list[str] | None
+    context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, int]:
     """Return the settings, which name the index directory, and the version to look at, unopened."""
     named = [] if index is None else [f"job.index_dir={index}"]

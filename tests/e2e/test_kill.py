@@ -11,8 +11,8 @@ from tests.e2e.harness import Client, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
 SUBSCRIPTIONS = 300
-EVENTS = 6_000
-KILLS = 3
+EVENTS = 4_000
+KILLS = 1
 
 
 def _bodies(rng: random.Random) -> dict[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import tempfile
 import time
@@ -40,11 +41,13 @@ class Trial:
         self._load = Generator(world.broker.bootstrap_servers, world.job, world.random)
         world.load = self._load.run
 
-    def run(self, faults: int, kinds: list[str]) -> Report:
-        """Inject that many faults, the kinds in turn and shuffled, and judge."""
+    def run(self, faults: int, kinds: list[str], minutes: float) -> Report:
+        """Inject that many faults, fewer when the time is over, the kinds in turn and shuffled, and judge."""
         began = time.monotonic()
         kinds = list(kinds)
         for number in range(faults):
+            if time.monotonic() > began + 60 * minutes:
+                break
             if number % len(kinds) == 0:
                 self._world.random.shuffle(kinds)
             kind = kinds[number % len(kinds)]
@@ -120,7 +123,7 @@ def standing(folder: Path, seed: int) -> Iterator[World]:
             yield World(broker, proxy, disk, folder, seed)
 
 
-def run(faults: int, seed: int, kinds: list[str], folder: Path) -> Report:
+def run(faults: int, seed: int, kinds: list[str], folder: Path, minutes: float = math.inf) -> Report:
     """Run a trial with a broker of its own."""
     with standing(folder, seed) as world:
         try:
@@ -129,7 +132,7 @@ def run(faults: int, seed: int, kinds: list[str], folder: Path) -> Report:
             world.clean_up()
             raise
         try:
-            return trial.run(faults, kinds)
+            return trial.run(faults, kinds, minutes)
         finally:
             trial.close()
 
@@ -140,10 +143,11 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=50, help="how many faults (50)")
     parser.add_argument("--seed", type=int, default=1, help="decides kinds, pauses and load (1)")
     parser.add_argument("--kinds", nargs="+", choices=sorted(FAULTS), default=sorted(FAULTS), help="which faults (all)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no fault after that time (none)")
     parser.add_argument("--table", type=Path, help="file that the table is written to, in Markdown")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tocsin-faults-") as folder:
-        report = run(options.faults, options.seed, list(options.kinds), Path(folder))
+        report = run(options.faults, options.seed, options.kinds, Path(folder), options.minutes)
     report.show()
     if options.table:
         options.table.write_text(report.markdown(options.seed), encoding="utf-8")

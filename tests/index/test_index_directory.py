@@ -62,8 +62,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = Path(tempfile.mkdtemp(prefix="tocsin-test-"))
-        self.layout = IndexDirectory.of(self.root)
+        self.layout = self.make()
         self.model: Model = {}
         self.pinned: dict[int, tuple[int, Model]] = {}
         self.offset = 0
@@ -226,8 +225,11 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
             alive += [id_ for ordinal, id_ in enumerate(ids) if ordinal not in live.dead]
         assert len(set(alive)) == len(alive)
 
+    def make(self) -> IndexDirectory:
+        return IndexDirectory.of(tempfile.mkdtemp(prefix="tocsin-test-"))
+
     def teardown(self) -> None:
-        shutil.rmtree(self.root)
+        shutil.rmtree(str(self.layout.root))
 
     def _publish(self, delta: dict[str, Subscription | None], split: bool) -> int:
         self.offset += 1

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from schemas import filter_text
 from schemas.errors import Refused
 from schemas.expression import And, Contains, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
 from schemas.filter_text import format_filter, parse_filter
@@ -281,14 +280,12 @@ def test_a_megabyte_of_few_words_is_refused_where_it_stops_being_a_filter(start:
         assert caught.value.code in ("filter.syntax", "filter.empty")
 
 
-def test_a_filter_has_at_most_so_many_words_values_and_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_filter_has_at_most_so_many_words_values_and_signs() -> None:
     text = "a in (1,2 /* , 3 */, 'it is' -- (\n\n, 4)"
     tree = parse_filter(text)
-    monkeypatch.setattr(filter_text, "MAX_TOKENS", 11)
-    assert parse_filter(text) == tree
-    monkeypatch.setattr(filter_text, "MAX_TOKENS", 10)
-    with pytest.raises(Refused) as caught:
-        parse_filter(text)
+    assert parse_filter(text, tokens=11) == tree
+    with pytest.raises(Refused, match=r"more than 10 words.*limits\.filter_tokens") as caught:
+        parse_filter(text, tokens=10)
     assert (caught.value.code, caught.value.path) == ("filter.too_long", "line 3, column 4")
 
 

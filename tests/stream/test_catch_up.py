@@ -33,6 +33,6 @@ def test_it_is_told_beside_the_lag_unless_the_job_keeps_up() -> None:
         " (caught up in about 40 s)",
         " (caught up in about 10 min)",
         " (caught up in about 2 h)",
-        " (growing)",
+        " (not shrinking)",
     ]
     assert ", lag 12,000 (caught up in about 8 s), index" in line(Snapshot(seconds=5.0), 12_000, 1, 1, catch_up=8.0)

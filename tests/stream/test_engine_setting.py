@@ -145,3 +145,11 @@ def test_after_its_warm_up_an_engine_compiles_no_kernel_more() -> None:
     assert json.loads(done.stdout) == {}
     settings = load_settings(overrides=["job.engine=dewey"], environ={})
     assert spark_settings(settings, [])[f"spark.executorEnv.{daemon.ENGINE}"] == "dewey"
+
+
+def test_the_option_of_run_sets_the_engine() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "stream.cli", "run", "--engine", "fastest"], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert "job.engine can't be 'fastest'" in done.stdout + done.stderr

@@ -1,10 +1,9 @@
-"""Events that match very many subscriptions: what is held and committed at a time has a bound, and nothing gets lost."""
+"""Events that match very many subscriptions: what is held and committed at a time has a bound, nothing gets lost."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec

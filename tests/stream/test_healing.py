@@ -16,6 +16,7 @@ from index.manifest import SegmentEntry, latest, latest_version, publish, versio
 from index.pins import pin, pinned_versions, pins
 from schemas.errors import TocsinError
 from stream.healing import heal
+from stream.index_place import IndexPlace
 from tests.index.crash import build, written
 from tests.stream.test_preflight import _checkpoint
 
@@ -44,7 +45,7 @@ class Job:
 
     def heal(self) -> list[str]:
         said: list[str] = []
-        heal(self.index, self.checkpoint, TOPIC, said.append)
+        heal(IndexPlace.of(str(self.index), self.checkpoint.parent), self.checkpoint, TOPIC, said.append)
         return said
 
     @property
@@ -72,7 +73,7 @@ def test_a_whole_index_is_left_as_it_is(job: Job) -> None:
 
 def test_there_need_not_be_an_index_or_a_checkpoint(tmp_path: Path) -> None:
     said: list[str] = []
-    heal(tmp_path / "index", tmp_path / "checkpoint", TOPIC, said.append)
+    heal(IndexPlace.of(str(tmp_path / "index"), tmp_path), tmp_path / "checkpoint", TOPIC, said.append)
     assert said == []
     assert list(tmp_path.iterdir()) == []
 

@@ -113,6 +113,24 @@ def test_tocsins_settings_are_in_force(spark: SparkSession) -> None:
     }
 
 
+def test_large_records_reach_a_worker_in_batches_bounded_by_bytes(spark: SparkSession) -> None:
+    """Small ones come by ten thousand; of those of a megabyte no more than fit."""
+    size, count = 1_000_000, 50
+
+    def sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.record_batch({"rows": [batch.num_rows], "bytes": [batch.nbytes]})
+
+    large = spark.range(0, count, 1, 1).selectExpr(f"cast(repeat('x', {size}) AS binary) AS value")
+    found = large.mapInArrow(sizes, "rows long, bytes long").collect()
+    assert sum(row["rows"] for row in found) == count
+    assert max(row["bytes"] for row in found) < load_settings(None, [], {}).job.max_bytes_at_once + 2 * size
+    (small,) = spark.range(0, count, 1, 1).mapInArrow(sizes, "rows long, bytes long").collect()
+    assert small["rows"] == count
+
+
 def test_a_running_session_is_used_again(spark: SparkSession) -> None:
     assert spark_session(load_settings(None, [], {})) is spark
 

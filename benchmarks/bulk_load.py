@@ -1,0 +1,223 @@
+"""How long from a topic full of subscriptions to the first match, and what does that take?
+
+Workload: advertising contracts (`benchmarks.workloads.ads`, seed 1; 1.6 conjunctions of 3.65 predicates) as JSON
+records on the compacted topic, as trees or, with ``--text``, as filter texts. The broker, and one event that is on its topic
+already, are there before the job starts; the clock runs from the start of the process to the event's notification.
+With ``--restart`` the job is stopped and started once more over the index it has. Memory is sampled twice a second:
+proportional shares, so that pages of the index count once for all processes.
+
+Command: ``python -m benchmarks.bulk_load [--size 1000000] [--text] [--restart] [--seed 1]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import psutil
+from confluent_kafka import Consumer, Producer
+from rich.console import Console
+
+from benchmarks.bulk_records import SLICE, matching_event, records, sample
+from benchmarks.bulk_report import report
+from index.block.engine import BlockEngine
+from index.manifest import latest
+from index.segment import Rows, Segment, write_rows
+from index.uncollected import no_garbage_collection
+from schemas.json_codec import decode_subscription
+from stream import clients
+from stream.broker import Broker
+from stream.job_process import JobProcess
+from stream.settings import Settings, load_settings
+from stream.topics import ensure_topics
+
+SAMPLE = 100_000
+READY_SECONDS = 3_000.0
+
+
+class Phases(msgspec.Struct):
+    """Microseconds of one core a subscription, measured on one worker's share."""
+
+    decode: float
+    columns: float
+    build: float
+    write: float
+
+
+class Memory(msgspec.Struct):
+    """The most megabytes at any one time, the index's pages counted once, and those that are not pages of files."""
+
+    all: float
+    private: float
+
+
+class Outcome(msgspec.Struct):
+    """One row of the table."""
+
+    size: int
+    text: bool
+    load_seconds: float
+    restart_seconds: float | None
+    phases: Phases
+    memory: Memory
+    restart_memory: Memory | None
+    segments: int
+    bytes_by_part: dict[str, float]
+    """Bytes a subscription: the engine's arrays, ids, bodies and labels."""
+
+
+class MemoryWatch:
+    """Samples the memory of a process and all below it."""
+
+    def __init__(self, pid: int) -> None:
+        self._process = psutil.Process(pid)
+        self._end = threading.Event()
+        self.most = Memory(0.0, 0.0)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def close(self) -> Memory:
+        """Return the most there was."""
+        self._end.set()
+        self._thread.join()
+        return self.most
+
+    def _watch(self) -> None:
+        while not self._end.wait(0.5):
+            share = private = 0
+            for process in self._family():
+                try:
+                    info = process.memory_full_info()
+                except psutil.Error:
+                    continue
+                share += info.pss
+                private += info.uss
+            self.most = Memory(max(self.most.all, share / 1e6), max(self.most.private, private / 1e6))
+
+    def _family(self) -> list[psutil.Process]:
+        try:
+            return [self._process, *self._process.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+
+def main() -> None:
+    """Measure one size, and write its row, the table and the picture."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--size", type=int, default=1_000_000, help="how many subscriptions")
+    parser.add_argument("--text", action="store_true", help="filter texts instead of trees")
+    parser.add_argument("--restart", action="store_true", help="start the job once more over its index")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    console = Console(width=150)
+    with tempfile.TemporaryDirectory(prefix="bulk-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        phases = _phases(folder / "sample", options.seed, options.text, min(SAMPLE, options.size))
+        console.print(f"one core: {phases}")
+        with Broker(folder / "broker") as broker:
+            report(_measure(broker.bootstrap_servers, folder, options, phases, console), console)
+
+
+def _measure(bootstrap: str, folder: Path, options: argparse.Namespace, phases: Phases, console: Console) -> Outcome:
+    settings = _settings(bootstrap, folder)
+    ensure_topics(settings)
+    console.print(f"putting {options.size:,} records on the topic")
+    _publish(settings, options.size, options.seed, options.text)
+    seconds, memory = _first_match(settings, folder, options.seed)
+    console.print(f"loaded: first match after {seconds:.1f} s, {memory}")
+    segments = [Segment.open(folder / "index", entry.segment.name) for entry in latest(folder / "index").segments]
+    restarted = _first_match(settings, folder, options.seed) if options.restart else (None, None)
+    console.print(f"restarted: {restarted}")
+    parts: Counter[str] = Counter()
+    for segment in segments:
+        for array, data in segment.file.arrays.items():
+            parts[array.split("/")[0]] += data.nbytes / options.size
+    return Outcome(
+        options.size, options.text, seconds, restarted[0], phases, memory, restarted[1], len(segments), dict(parts)
+    )  # fmt: skip
+
+
+def _settings(bootstrap: str, folder: Path) -> Settings:
+    return load_settings(
+        None,
+        [
+            f"kafka.bootstrap_servers={bootstrap}",
+            f"job.index_dir={folder / 'index'}",
+            f"job.checkpoint_dir={folder / 'checkpoint'}",
+            f"job.log_file={folder / 'spark.log'}",
+            "job.top=5",
+            "topics.partitions=2",
+        ],
+    )
+
+
+def _publish(settings: Settings, size: int, seed: int, text: bool) -> None:
+    producer = Producer(clients.producer(settings) | {"queue.buffering.max.messages": 2_000_000, "linger.ms": 50})
+    for first in range(0, size, SLICE):
+        for id_, body in records(seed, first, min(SLICE, size - first), text):
+            producer.produce(settings.topics.subscriptions, body, id_)
+        producer.flush()
+
+
+def _first_match(settings: Settings, folder: Path, seed: int) -> tuple[float, Memory]:
+    """Start the job with one event waiting; return the seconds to its notification, and stop the job."""
+    consumer = Consumer(clients.reader(settings) | {"enable.partition.eof": False})
+    consumer.subscribe([settings.topics.notifications])
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    producer = Producer(clients.producer(settings))
+    producer.produce(settings.topics.events, matching_event(seed))
+    producer.flush()
+    with JobProcess(settings, folder) as job:
+        began = time.monotonic()
+        watch = MemoryWatch(job.pid)
+        while (message := consumer.poll(0.2)) is None or message.error() is not None:
+            job.check()
+            if time.monotonic() - began > READY_SECONDS:
+                raise TimeoutError(job.tail())
+        seconds = time.monotonic() - began
+        time.sleep(1.0)
+        memory = watch.close()
+    consumer.close()
+    return seconds, memory
+
+
+def _phases(folder: Path, seed: int, text: bool, count: int) -> Phases:
+    """Do on one core what a worker does with its share."""
+    written = sample(records(seed, 0, SLICE, text), count)
+    clock = [time.process_time()]
+    with no_garbage_collection():
+        subscriptions = [decode_subscription(id_, body) for id_, body in written]
+        clock.append(time.process_time())
+        rows = Rows.of(subscriptions)
+        clock.append(time.process_time())
+        engine = _Timed()
+        write_rows(folder, engine, subscriptions, rows)
+        clock.append(time.process_time())
+    decode, columns, rest = (1e6 * (b - a) / count for a, b in pairwise(clock))
+    build = 1e6 * engine.seconds / count
+    return Phases(decode, columns, build, rest - build)
+
+
+class _Timed(BlockEngine):
+    """The engine with a clock on its build."""
+
+    seconds = 0.0
+
+    def build(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        """See `BlockEngine.build`; kernels are loaded by a first build of one subscription."""
+        super().build(args[0][:1])
+        began = time.process_time()
+        parts = super().build(*args, **kwargs)
+        self.seconds = time.process_time() - began
+        return parts
+
+
+if __name__ == "__main__":
+    main()
