@@ -1,10 +1,10 @@
 """How long from a topic full of subscriptions to the first match, and what does that take?
 
 Workload: advertising contracts (`benchmarks.workloads.ads`, seed 1; 1.6 conjunctions of 3.65 predicates) as JSON
-records on the compacted topic, as trees or, with ``--text``, as filter texts. The broker, and one event that is on its topic
-already, are there before the job starts; the clock runs from the start of the process to the event's notification.
-With ``--restart`` the job is stopped and started once more over the index it has. Memory is sampled twice a second:
-proportional shares, so that pages of the index count once for all processes.
+records on the compacted topic, as trees or, with ``--text``, as filter texts. The broker, and one event that is on its
+topic already, are there before the job starts; the clock runs from the start of the process to the event's
+notification. With ``--restart`` the job is stopped and started once more over the index it has. Memory is sampled once
+a second: proportional shares, so that pages of the index count once for all processes.
 
 Command: ``python -m benchmarks.bulk_load [--size 1000000] [--text] [--restart] [--seed 1]``
 """
@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import psutil
+import psutil  # type: ignore[import-untyped]
 from confluent_kafka import Consumer, Producer
 from rich.console import Console
 
@@ -89,7 +89,7 @@ class MemoryWatch:
         return self.most
 
     def _watch(self) -> None:
-        while not self._end.wait(0.5):
+        while not self._end.wait(1.0):
             share = private = 0
             for process in self._family():
                 try:
@@ -184,6 +184,7 @@ def _first_match(settings: Settings, folder: Path, seed: int) -> tuple[float, Me
         seconds = time.monotonic() - began
         time.sleep(1.0)
         memory = watch.close()
+        print(job.tail())
     consumer.close()
     return seconds, memory
 

@@ -91,9 +91,7 @@ class BoundedMatcher(Matcher, Protocol):
     def is_bounded(self) -> Literal[True]:
         """Tells such a matcher from others."""
 
-    def match(
-        self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None
-    ) -> Matches:
+    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None) -> Matches:
         """Match every event of the block.
 
         Raises

@@ -215,8 +215,8 @@ def write_rows(
     return SegmentInfo(name, length, len(rows), checksum)
 
 
-def _body(subscription: Subscription) -> Body:
-    return Body(*(getattr(subscription, field) for field in Body.__struct_fields__))
+def _body(s: Subscription) -> Body:
+    return Body(s.expression, s.priority, s.mode, s.threshold, s.not_before, s.not_after)
 
 
 def _column(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> ByteRows:

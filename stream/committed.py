@@ -37,9 +37,10 @@ class CommittedReader:
         self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
         self._take = take
         self._at: dict[clients.Place, int] = {}
+        self._next = dict.fromkeys(self._places, 0)
+        self._settings = settings
         self._admin = clients.admin(settings)
-        self._consumer = Consumer(clients.reader(settings, from_beginning=True))
-        self._consumer.assign([TopicPartition(*place, 0) for place in self._places])
+        self._consumer = self._open()
 
     def poll(self, seconds: float) -> None:
         """Take in what comes within that time; less when there is much."""
@@ -48,12 +49,23 @@ class CommittedReader:
         for message in messages:
             error = message.error()
             if error is None:
+                self._next[message.topic() or "", message.partition() or 0] = (message.offset() or 0) + 1
                 self._take(message, arrived)
             elif error.code() == KafkaError._PARTITION_EOF:
                 # its offset lies behind the markers of the transactions, which are never delivered
                 self._at[message.topic() or "", message.partition() or 0] = message.offset() or 0
             elif error.fatal():  # any other the client overcomes by itself, or the broker has ended, which ticks notice
                 raise KafkaException(error)
+
+    def reopen(self) -> None:
+        """Go on with a new consumer: one whose broker was away again and again may stand still for good."""
+        self._consumer.close()
+        self._consumer = self._open()
+
+    def _open(self) -> Consumer:
+        consumer = Consumer(clients.reader(self._settings, from_beginning=True))
+        consumer.assign([TopicPartition(*place, offset) for place, offset in self._next.items()])
+        return consumer
 
     def ends(self) -> dict[clients.Place, int]:
         """Return where the topics end now, records of transactions that are not marked as committed yet included.

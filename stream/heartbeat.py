@@ -32,6 +32,19 @@ def beat(spark: SparkSession) -> None:
     spark.range(0, cores, 1, cores).mapInArrow(beat_batches, "id long").toArrow()
 
 
+def wake(spark: SparkSession) -> None:
+    """Have the workers started in the background, while the queries are planned: their daemon takes seconds to load."""
+    threading.Thread(target=_try_to_beat, args=(spark, lambda: True), name="wake", daemon=True).start()
+
+
+def _try_to_beat(spark: SparkSession, wanted: Callable[[], bool]) -> None:
+    try:
+        beat(spark)
+    except Exception as error:  # Spark is being stopped, or has failed, which the queries tell better
+        if wanted():
+            LOG.warning("the heartbeat failed: %s", str(error).splitlines()[0])
+
+
 class Heartbeat:
     """A context manager: beats while nothing else has kept the workers busy.
 
@@ -67,11 +80,7 @@ class Heartbeat:
         while not self._stop.wait(self._due_in(last)):
             if self._due_in(last) > 0:
                 continue
-            try:
-                beat(self._spark)
-            except Exception as error:  # Spark is being stopped, or has failed, which the queries tell better
-                if not self._stop.is_set():
-                    LOG.warning("the heartbeat failed: %s", str(error).splitlines()[0])
+            _try_to_beat(self._spark, lambda: not self._stop.is_set())
             last = time.monotonic()
 
     def _due_in(self, last: float) -> float:

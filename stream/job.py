@@ -27,7 +27,7 @@ from stream.endings import ended
 from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
 from stream.healing import heal
-from stream.heartbeat import Heartbeat
+from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
 from stream.instruments import Instruments
 from stream.lock import FolderLock
@@ -135,6 +135,7 @@ class Job:
         spark = spark_session(self._settings)
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
+            wake(spark)
             with Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds):
                 self._start_subscriptions(spark, writer, progress, ends)
                 self._load(progress, ends)

@@ -84,9 +84,7 @@ class BlockMatcher:
         """The number of subscriptions, dead ones included."""
         return self._sizes.subscriptions
 
-    def match(
-        self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None
-    ) -> Matches:
+    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None) -> Matches:
         """Match every event of the block; see `index.engine.BoundedMatcher.match`."""
         self._bury(dead)
         self._room = None if most is None or block.size < 2 else most

@@ -32,6 +32,10 @@ PATIENCE = 150.0
 """Seconds until something awaited counts as lost; only a failure ever takes this long."""
 
 
+REOPEN_SECONDS = 30.0
+"""After so long a consumer of the test's own that does not come to the end is replaced."""
+
+
 @dataclass
 class Topics:
     """Names of a test's own topics, so that tests share one broker."""
@@ -146,12 +150,21 @@ class Client:
             consumer.close()
         self.drain()
 
+    def reopen(self) -> None:
+        """Go on reading with a new consumer."""
+        self._output.reopen()
+
     def drain(self) -> None:
         """Read both output topics up to their present ends, transactions that are not marked as committed included."""
         goal = self._output.ends()
         deadline = time.monotonic() + PATIENCE
+        reopen_at = time.monotonic() + REOPEN_SECONDS
         while not self._output.reached(goal):
-            assert time.monotonic() < deadline, f"the output topics could not be read to their ends {goal}"
+            now = time.monotonic()
+            assert now < deadline, f"the output topics could not be read to their ends {goal}"
+            if now > reopen_at:
+                self.reopen()
+                reopen_at = now + REOPEN_SECONDS
             self.poll()
 
     def matches_of(self, place: Coordinates) -> list[dict[str, Any]]:

@@ -39,6 +39,9 @@ STORAGE_PLACES = (
 )
 """Some of the places of `index.failpoints`: a worker comes to the segments', the driver to the others."""
 
+DISK = "disk full"
+"""The fault that needs a disk of its own."""
+
 FENCED = ("has taken over and this one was fenced off", "its transaction lasted longer than")
 
 
@@ -163,8 +166,6 @@ def driver_asleep(world: World) -> None:
 
 def disk_full(world: World) -> None:
     """No byte is left for index and checkpoint, for some seconds."""
-    if not world.disk.mounted:
-        return
     world.disk.fill()
     try:
         until = time.monotonic() + DISK_SECONDS
@@ -202,7 +203,7 @@ FAULTS: dict[str, Callable[[World], None]] = {
     "broker killed": broker_killed,
     "failpoint": failpoint_reached,
     "driver asleep": driver_asleep,
-    "disk full": disk_full,
+    DISK: disk_full,
     "network delayed": network_delayed,
     "network lost": network_lost,
     "connections reset": connections_reset,

@@ -27,6 +27,8 @@ class Report:
         it ended by itself with one and was started again.
     verdicts
         The verdict over the events that were published during each kind of fault.
+    skipped
+        Kinds that could not be done here, and why.
     events, changes, aborted
         Events published, subscriptions changed, transactions of the writer that it aborted.
     """
@@ -34,6 +36,7 @@ class Report:
     faults: Counter[str] = field(default_factory=Counter)
     stuck: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     events: int = 0
@@ -98,12 +101,17 @@ class Report:
         for row in self.rows():
             table.add_row(*row)
         console.print(table)
-        for line in [*self.total.examples, *self.reasons]:
+        skipped = [f"not done: {kind}, {reason}" for kind, reason in self.skipped.items()]
+        for line in [*skipped, *self.total.examples, *self.reasons]:
             console.print(line, markup=False)
 
     def markdown(self, seed: int) -> str:
         """Return the table for a file, with the command that makes it."""
         lines = [
+            "# Faults under load",
+            "",
+            "Broker, job and generator on one machine; how it is done stands at the top of `tests/faults/run.py`.",
+            "",
             f'`make faults N={self.faults.total()} ARGS="--seed {seed}"`: {self.heading()}.',
             "",
             "| " + " | ".join(COLUMNS) + " |",

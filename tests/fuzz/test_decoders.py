@@ -1,4 +1,4 @@
-"""Hostile records: every decoder is right about each or refuses it with a reason, and the fuzzer finds what does not."""
+"""Hostile records: every decoder is right about each or refuses it with a reason; the fuzzer finds what does not."""
 
 from __future__ import annotations
 

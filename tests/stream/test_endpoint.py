@@ -8,8 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open
-from prometheus_client.parser import text_string_to_metric_families as parse
 
 from index.manifest import EMPTY, SegmentEntry
 from index.segment import SegmentInfo
@@ -32,24 +29,9 @@ from stream.output import Committed
 from stream.rows import MOMENTS, Counts, moments
 from stream.status import quantile
 from stream.weighted_histogram import WeightedHistogram
+from tests.stream.scrape import get, samples
 
 DASHBOARD = Path(__file__).parent.parent.parent / "deploy" / "grafana-dashboard.json"
-
-
-def get(url: str, accept: str = "") -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": accept}), timeout=10) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
-def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    return {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in parse(text)
-        for sample in family.samples
-    }
 
 
 def busy() -> Instruments:

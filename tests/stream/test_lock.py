@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from schemas.errors import TocsinError
-from stream.lock import LOCK_FILE, FolderLock
+from stream.lock import LOCK_FILE, FolderLock, holder
 
 HOLD = """
 import subprocess, sys
@@ -56,3 +59,29 @@ def test_a_folder_that_can_not_be_written_is_refused_with_the_cure(tmp_path: Pat
     (tmp_path / "file").write_text("")
     with pytest.raises(TocsinError, match=r"can't be taken: .*\(job\.x\)"), FolderLock(tmp_path / "file", "job.x", "j"):
         pass
+
+
+def test_whoever_asks_is_told_who_holds_a_folder_and_where_that_job_answers(tmp_path: Path) -> None:
+    assert holder(tmp_path) is None
+    with FolderLock(tmp_path, "job.index_dir", "first") as lock:
+        found = holder(tmp_path)
+        assert found is not None
+        assert (found.job, found.pid, found.endpoint) == ("first", os.getpid(), None)
+        lock.tell("http://127.0.0.1:9404")
+        found = holder(tmp_path)
+        assert found is not None
+        assert found.endpoint == "http://127.0.0.1:9404"
+    assert (tmp_path / LOCK_FILE).exists()
+    assert holder(tmp_path) is None
+
+
+def test_asking_does_not_keep_a_job_from_its_folder(tmp_path: Path) -> None:
+    """Who asks takes the lock for a moment; a job that comes just then tries again."""
+    (tmp_path / LOCK_FILE).touch()
+    with (tmp_path / LOCK_FILE).open() as asked:
+        fcntl.flock(asked, fcntl.LOCK_SH)
+        release = threading.Timer(0.06, lambda: fcntl.flock(asked, fcntl.LOCK_UN))
+        release.start()
+        with FolderLock(tmp_path, "job.index_dir", "second"):
+            assert holder(tmp_path) is not None
+        release.join()
