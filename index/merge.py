@@ -19,6 +19,7 @@ from index.merge_policy import MergePlan
 from index.observed import store
 from index.segment import Rows, Segment, SegmentInfo, write_rows
 from index.tail import discard
+from index.uncollected import no_garbage_collection
 from index.word_analyser import check_analyser
 
 
@@ -97,7 +98,8 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     starts = np.column_stack([bounds[:-1], bounds[1:]])
     order = merged_order(starts, np.zeros(len(rows), np.int64), rows.ids, np.zeros(1, np.int32))
     rows = rows.take(order)
-    subscriptions = [rows.subscription(ordinal) for ordinal in range(len(rows))]
+    with no_garbage_collection():
+        subscriptions = rows.subscriptions()
     info = write_rows(layout, engine, subscriptions, rows, store.gathered(layout))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))

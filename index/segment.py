@@ -17,6 +17,7 @@ from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine, EstimatingEngine, Parts
 from index.files import DamagedFile
 from index.observed.statistics import EventStatistics, decode, encode
+from index.shared_leaves import SharedLeaves
 from schemas.expression import Expression
 from schemas.records import Subscription
 
@@ -46,8 +47,20 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
     not_after: int | None
 
 
+class RawBody(msgspec.Struct, frozen=True, array_like=True):
+    """A `Body` whose expression is left as it stands."""
+
+    expression: msgspec.Raw
+    priority: float
+    mode: Literal["all", "relaxed", "threshold"]
+    threshold: float | None
+    not_before: int | None
+    not_after: int | None
+
+
 _encoder = msgspec.msgpack.Encoder()
 _body_decoder = msgspec.msgpack.Decoder(Body)
+_raw_body_decoder = msgspec.msgpack.Decoder(RawBody)
 _labels_encoder = msgspec.json.Encoder()
 _labels_decoder = msgspec.json.Decoder(dict[str, str])
 
@@ -112,6 +125,27 @@ class Rows:
             labels=_labels_decoder.decode(labels) if labels else {},
             **msgspec.structs.asdict(_body_decoder.decode(self.bodies[ordinal])),
         )
+
+    def subscriptions(self) -> list[Subscription]:
+        """Return all subscriptions; equal leaves are one object."""
+        leaves = SharedLeaves()
+        decode = _raw_body_decoder.decode
+        found: list[Subscription] = []
+        for id_, data, labels in zip(self.ids.to_list(), self.bodies.to_list(), self.labels.to_list(), strict=True):
+            body = decode(data)
+            found.append(
+                Subscription(
+                    id_.decode(),
+                    leaves.expression(bytes(body.expression)),
+                    body.priority,
+                    body.mode,
+                    body.threshold,
+                    body.not_before,
+                    body.not_after,
+                    _labels_decoder.decode(labels) if labels else {},
+                )
+            )
+        return found
 
 
 @dataclass(frozen=True, eq=False)

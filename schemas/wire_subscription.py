@@ -109,8 +109,12 @@ def _mode(members: Members) -> Mode:
 
 def _parse(text: str, tokens: int) -> Expression:
     # the grammar is loaded by the first filter text only: trees are the form for bulk loads
+    from schemas.filter_quick import quick_filter
     from schemas.filter_text import parse_filter
 
+    quick = quick_filter(text) if len(text) <= tokens else None
+    if quick is not None:
+        return quick
     try:
         return parse_filter(text, tokens)
     except Refused as refused:

@@ -106,8 +106,9 @@ def _why(block: Row, other: Row, missed: Sequence[str]) -> str:
     spent = 1e6 * block["all"] / max(matches, 1.0)
     return (
         f"Less than {WANTED} times: {', '.join(missed)}. `{other['engine']}` verifies {verified:,.0f} conjunctions an "
-        f"event, {1e6 * other['all'] / max(verified, 1.0):.0f} ns each; of its {1e3 * other['all']:,.0f} µs it would "
-        f"have to take {WANTED} times the block engine's {1e3 * block['all']:,.0f} µs. The block engine spends "
+        f"event, {1e6 * other['all'] / max(verified, 1.0):.0f} ns each, {1e3 * other['all']:,.0f} µs in all, where "
+        f"{WANTED} times the block engine's {1e3 * block['all']:,.0f} µs would be {WANTED * 1e3 * block['all']:,.0f}. "
+        "The block engine spends "
         f"{spent:.0f} ns on each of {matches:,.0f} matches, which are found, scored, ordered and written "
         f"(16 bytes each, {16e-3 * matches:,.0f} KB an event); the best one alone takes it "
         f"{1e3 * block['top 1']:,.0f} µs, the best ten {1e3 * block['top 10']:,.0f} µs, the best hundred "

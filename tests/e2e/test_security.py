@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -175,8 +176,8 @@ def _pages(ui: str) -> Iterator[str]:
         yield _get(f"{ui}/SQL/execution/?id={execution['id']}")
 
 
-def _get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:
+def _get(url: str, seconds: float = 30) -> str:
+    with urllib.request.urlopen(url, timeout=seconds) as answer:
         return str(answer.read().decode())
 
 
@@ -211,7 +212,7 @@ def test_the_job_works_with_these_rights_and_shows_no_secret_anywhere(
         job.await_gone()
         last = json.loads(job.process.tail(1))
         assert last["level"] == "error"
-        assert f"use the topic {topics.notifications} or {topics.dead_letters}: the right Write" in last["message"]
+        assert f"use the topic {topics.notifications}: the right Write is missing" in last["message"]
 
         for log in (job.process.log, tmp_path / "spark.log", tmp_path / "tocsin.toml"):
             assert PASSWORD not in log.read_text().replace(f'"spark.test.secret" = "{PASSWORD}"', "")
@@ -239,10 +240,10 @@ def _ui_port(job: JobUnderTest) -> int:
     }
     for port in ports:
         try:
-            if "version" in _get(f"http://127.0.0.1:{port}/api/v1/version"):
+            if '"spark"' in _get(f"http://127.0.0.1:{port}/api/v1/version", 5):
                 return int(port)
-        except (OSError, ValueError):
-            continue
+        except (OSError, ValueError, HTTPException):
+            continue  # another of its ports
     raise AssertionError(f"none of {ports} is Spark's page")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,9 +13,12 @@ from index.engine import Parts
 from schemas.expression import And, Exists, Expression, In, NotExists, NotIn, Or, Range
 from schemas.json_codec import decode_subscription, encode_subscription
 from schemas.records import Subscription
+from schemas.values import Value
 
 ATTRIBUTES = st.sampled_from("abcd")
-VALUES = st.lists(st.sampled_from([1, 1.0, True, "x", "y", "z", 2, 3, 4, 5, 6]), min_size=1, max_size=7)
+VALUES: st.SearchStrategy[list[Value]] = st.lists(
+    st.sampled_from([1, 1.0, True, "x", "y", "z", 2, 3, 4, 5, 6]), min_size=1, max_size=7
+)
 WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 1 / 3])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from index.block.engine import BlockEngine
 from index.event_block import EventBlock
 from index.reader import IndexReader
 from index.writer import IndexWriter
@@ -33,7 +34,7 @@ def _body(rng: random.Random) -> bytes | None:
     return rng.choice([*bodies, None, b'{"expression": {"op": "inn"}}'])
 
 
-def _load(index: Path, records: Sequence[Record], size: int) -> list[list[tuple[str, float]]]:
+def _load(index: Path, records: Sequence[Record], size: int) -> list[list[tuple[bytes, int]]]:
     """Absorb and publish slice by slice, one of them twice; return what events then match."""
     writer = IndexWriter(index)
     task = AbsorbTask(str(index), "subscriptions", Decoding())
@@ -46,11 +47,11 @@ def _load(index: Path, records: Sequence[Record], size: int) -> list[list[tuple[
             segments = [] if made.segment is None else [made.segment]
             version = writer.publish(segments, made.removed, {0: first + len(taken)})
     events = [Event({"a": (a,), "b": (b,)}) for a in "xyz" for b in range(4)]
-    snapshot = IndexReader(index).at(version)
+    snapshot = IndexReader(index, [BlockEngine()]).at(version)
     found = snapshot.match(EventBlock.from_events(events, 0))
-    matches: list[list[tuple[str, float]]] = [[] for _ in events]
-    for event, id_, score in zip(found.event.tolist(), found.ids.to_list(), found.score.tolist(), strict=True):
-        matches[event].append((id_.decode(), score))
+    matches: list[list[tuple[bytes, int]]] = [[] for _ in events]
+    for event, id_, score in zip(found.event.tolist(), snapshot.ids(found), found.score.tolist(), strict=True):
+        matches[event].append((id_, score))
     return matches
 
 

@@ -1,0 +1,52 @@
+"""What is read by predicates is what the parser reads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import Refused
+from schemas.filter_quick import quick_filter
+from schemas.filter_text import parse_filter
+
+PREDICATES = (
+    "a = 'x'", "a = 'it''s and ( or'", "b between 1 and 3", "b BETWEEN 1 AND 3", "c in ('y', 'z')", "not c in ('y')",
+    "c not in ('y', 'and')", "d exists", "(a) = 'x'", "(b + 1) * 2 > 3", "all(d exists, b = 1)", "true", "a = 'x' ^0.5",
+    "e has any ('p', 'q')", "\"and\" = 1", "length(a) > 3", "1 < b <= 4", "b", "a = 'x", "not (b = 1)", "-- or\nb = 1",
+    "between = 1",
+)  # fmt: skip
+TEXTS = st.recursive(
+    st.sampled_from(PREDICATES),
+    lambda inner: st.one_of(
+        inner.map("({})".format),
+        st.tuples(inner, st.sampled_from([" and ", " or ", " AND\n", ")or(", " "]), inner).map("".join),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_a_text_that_is_read_quickly_is_read_as_by_the_parser(text: str) -> None:
+    quick = quick_filter(text)
+    if quick is not None:
+        assert quick == parse_filter(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = 'x' and (b between 1 and 3 or c in ('y', 'z'))", "(a = 'x')", "a = 1 OR d exists"]
+)
+def test_texts_of_predicates_and_connectives_are_read_quickly(text: str) -> None:
+    assert quick_filter(text) == parse_filter(text) is not None
+
+
+@pytest.mark.parametrize("text", ["", "(", "a = 'x' and", "a = 'x')", "not b = 1", "a = 'x' b = 1", "(a = 'x'"])
+def test_others_are_left_to_the_parser(text: str) -> None:
+    assert quick_filter(text) is None
+
+
+def test_what_is_refused_is_refused_as_before() -> None:
+    with pytest.raises(Refused):
+        parse_filter("a = 'x' and and")
+    assert quick_filter("a = 'x' and and") is None
