@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
@@ -89,7 +89,6 @@ class TransactionalOutput:
         self._producer = Producer(configuration)
         self._group = Consumer(clients.group_reader(settings, name))
         self._letters: Counter[tuple[str, str]] = Counter()
-        self._refused: tuple[KafkaError, str] | None = None
         self._settings = settings
         try:
             self._call(lambda: self._producer.init_transactions(REQUEST_SECONDS))
@@ -122,7 +121,7 @@ class TransactionalOutput:
         """Write a part in a transaction of its own, again when Kafka aborts it."""
         for attempt in range(1, ATTEMPTS + 1):
             began = time.monotonic()
-            self._letters, self._refused = Counter(), None
+            self._letters = Counter()
             try:
                 self._producer.begin_transaction()
                 self._produce(parts.rows())
@@ -182,16 +181,11 @@ class TransactionalOutput:
     def _send(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         while True:
             try:
-                self._producer.produce(topic, value=value, key=key, headers=headers, on_delivery=self._not_delivered)
+                self._producer.produce(topic, value=value, key=key, headers=headers)
             except BufferError:
                 self._producer.poll(0.1)  # the local queue is full: let deliveries drain it
             else:
                 return
-
-    def _not_delivered(self, error: KafkaError | None, record: Message) -> None:
-        """Keep why a record was not taken; what fails after it says merely that the transaction has failed."""
-        if error is not None and self._refused is None:
-            self._refused = error, record.topic() or ""
 
     def _send_offsets(self, end: Offsets) -> None:
         positions = [TopicPartition(self._source, partition, offset) for partition, offset in sorted(end.items())]
@@ -216,9 +210,15 @@ class TransactionalOutput:
 
     def _denied(self, error: KafkaError) -> TocsinError | None:
         """Return the sentence for a right that is missing; None for any other error."""
-        self._producer.poll(0)
-        if self._refused is not None:
-            return denial(self._settings, self._refused[0], "Write", self._refused[1])
+        if error.code() in (KafkaError._STATE, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+            # Of a record that was not taken the producer says merely that the transaction has failed.
+            from stream.rights import check_rights  # which counts on this module
+
+            try:
+                with clients.TopicEnds(self._settings) as ends:
+                    check_rights(self._settings, ends)
+            except TocsinError as missing:
+                return missing
         right = "Read" if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else "Write"
         return denial(self._settings, error, right, self.name)
 
