@@ -184,7 +184,6 @@ def _first_match(settings: Settings, folder: Path, seed: int) -> tuple[float, Me
         seconds = time.monotonic() - began
         time.sleep(1.0)
         memory = watch.close()
-        print(job.tail())
     consumer.close()
     return seconds, memory
 

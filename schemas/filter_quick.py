@@ -21,6 +21,9 @@ _TOKEN = re.compile(r"'[^']*+(?:''[^']*+)*+'|\w++|[^\s\w]")
 _UNUSUAL = re.compile(r"[\"`]|--|/\*")
 """Quoted names and comments, in which a word may be no connective."""
 
+_LISTED = re.compile(r"(?:[^()']++|'[^']*+')*+\)")
+"""The rest of a list in parentheses."""
+
 _LEAVES = get_args(Leaf)
 
 
@@ -50,11 +53,16 @@ def quick_filter(text: str) -> Expression | None:
     levels = [_Level()]
     operand: Expression | None = None
     start, inner, between = -1, 0, False
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    place = 0
+    while found := _TOKEN.search(text, place):
+        token, place = found[0], found.end()
         word = token.lower() if token.isalpha() else token
         if inner or (start >= 0 and token == "("):
-            inner += (token == "(") - (token == ")")
+            listed = _LISTED.match(text, place)
+            if listed is not None and not inner:
+                place = listed.end()
+            else:
+                inner += (token == "(") - (token == ")")
         elif word == "and" and between:
             between = False
         elif word in ("and", "or", ")"):

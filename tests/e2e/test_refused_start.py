@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from stream import clients
 from stream.job_process import JobProcess
 from stream.settings import Settings
 from stream.settings_tables import Matching
@@ -146,8 +147,9 @@ def test_state_that_does_not_fit_is_refused_before_spark_starts(broker: Any, tmp
         seen = len(client.found)
         admin.add_partition(topics.subscriptions)
         _wait(lambda: admin.partitions(topics.subscriptions) == 3)
-        client.producer.produce(topics.subscriptions, '{"filter": "a = 1"}', "new", partition=2)
-        assert client.producer.flush(30) == 0
+        producer = Producer(clients.producer(settings))  # the other one has not heard of the partition yet
+        producer.produce(topics.subscriptions, '{"filter": "a = 1"}', "new", partition=2)
+        assert producer.flush(30) == 0
         client.publish([{"a": 1}])
         assert job.process.wait(60) == 1
         assert f"the job began with topic {topics.subscriptions}" in job.process.tail(1)
