@@ -11,6 +11,8 @@ from collections.abc import Callable
 STOP_SECONDS = 10.0
 """How long a stop takes at most, from the signal to the end of the process."""
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 BATCH_SECONDS = 6.0
 """How long the batches under way may go on meanwhile; the rest is for the queries, Spark and the compaction to end."""
 
@@ -30,17 +32,33 @@ class Stop:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._asked = threading.Event()
+        self._first = threading.Lock()
         self._began = 0.0
         self._limit: threading.Timer | None = None
+        self._told: int | None = None
 
     def heed_signals(self) -> None:
-        """Let SIGTERM and SIGINT begin the stop."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        """Let SIGTERM and SIGINT begin the stop; may be called again when somebody has put other handlers in place.
+
+        The interpreter calls handlers in the main thread, once that is not inside a library: a question to brokers that
+        do not answer keeps it there for half a minute. So a thread of its own reads which signals came.
+        """
+        for number in SIGNALS:
             signal.signal(number, lambda *_: self.begin())
+        if self._told is None:
+            self._told, write = os.pipe()
+            os.set_blocking(write, False)
+            signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+            threading.Thread(target=self._listen, args=(self._told,), name="signals", daemon=True).start()
+
+    def _listen(self, told: int) -> None:
+        while came := os.read(told, 1):
+            if came[0] in SIGNALS:
+                self.begin()
 
     def begin(self) -> None:
         """Begin the stop; harmless when it has begun."""
-        if self._asked.is_set():
+        if not self._first.acquire(blocking=False):
             return
         self._began = time.monotonic()
         self._asked.set()

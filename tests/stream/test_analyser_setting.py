@@ -122,7 +122,8 @@ def test_the_job_gives_its_analyser_to_the_compaction_which_merges_by_it(tmp_pat
         merge(tmp_path, plan, engine_named("block"))
     compactor = Compactor(tmp_path, tmp_path / "log", "block", "whole")
     command = [argument for argument in compactor._command if argument != "--watch"]
-    subprocess.run(command[: command.index("--with-parent")] + command[command.index("--engine") :], check=True, capture_output=True)
+    alone = command[: command.index("--with-parent")] + command[command.index("--engine") :]
+    subprocess.run(alone, check=True, capture_output=True)
     manifest = latest(tmp_path)
     assert (len(manifest.segments), manifest.analyser) == (1, "whole")
     assert answers(tmp_path, "whole", manifest.version, {"text": "3 and More"}) == [("s3", 1.0)]

@@ -235,3 +235,22 @@ def test_a_stop_that_takes_too_long_ends_the_process_and_says_so() -> None:
         "a batch did not end in time and is abandoned; it runs again at the next start\n",
         "",
     )
+
+
+def test_a_stop_begins_while_a_library_keeps_the_main_thread() -> None:
+    program = (
+        "import os, signal, threading\n"
+        "from confluent_kafka import Consumer\n"
+        "from stream import stop\n"
+        "stop.STOP_SECONDS = 1.0\n"
+        "asked = stop.Stop(lambda said: print(said, flush=True))\n"
+        "asked.heed_signals()\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "Consumer({'bootstrap.servers': '127.0.0.1:1', 'group.id': 'x', 'log_level': 0}).list_topics(timeout=45)\n"
+        "print('the library has given up', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "a batch did not end in time and is abandoned; it runs again at the next start\n",
+    )
