@@ -12,7 +12,7 @@ from index import files
 from index.directory import IndexDirectory
 from index.manifest import latest, versions
 from tests.e2e.harness import PATIENCE, running_job
-from tests.e2e.test_healing import FILTERS, TOP, _check, _publish
+from tests.e2e.test_damaged_index import FILTERS, TOP, _check, _publish
 from tests.index.object_server import object_server
 
 pytest.importorskip("obstore")
