@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests of a whole job come first and, where tests run side by side, in one process.
+
+    They mostly wait, and share a broker; the other process computes meanwhile.
+    """
+    items.sort(key=lambda item: not _is_of_a_job(item))
+    for item in items:
+        if _is_of_a_job(item):
+            item.add_marker(pytest.mark.xdist_group("job"))
+
+
+def _is_of_a_job(item: pytest.Item) -> bool:
+    return item.path.parent.name in {"e2e", "faults"}
+
+
 @dataclass(frozen=True)
 class BrokerAddress:
     """The broker of the test run."""
