@@ -1,6 +1,6 @@
 # The commands of this project; each makes and uses the virtual environment .venv by itself.
 #   make demo    flights of a year meet subscriptions through a broker and a Spark job of their own
-#   make test    all tests
+#   make test    all tests, in two processes
 #   make check   formatting, lint, types and the rule of imports
 #   make bench   the end-to-end benchmark
 #   make papers  the figures of two papers, drawn with the engines here (FULL=1 for the papers' own sizes)
