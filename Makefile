@@ -29,7 +29,7 @@ demo: java $(VENV)/.has-demo
 	@$(BIN)/tocsin demo $(ARGS)
 
 test: java $(VENV)/.has-dev
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n 2 --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.has-dev
 	$(BIN)/ruff check .

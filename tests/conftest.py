@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,20 +13,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.hookimpl(tryfirst=True)
+JOBS = ("tests/e2e/", "tests/faults/")
+"""Where the tests of a whole job are: they mostly wait, and share a broker."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the tests of a whole job come first and, where tests run side by side, in one process.
-
-    They mostly wait, and share a broker; the other process computes meanwhile.
-    """
-    items.sort(key=lambda item: not _is_of_a_job(item))
-    for item in items:
-        if _is_of_a_job(item):
-            item.add_marker(pytest.mark.xdist_group("job"))
+    """Let the tests of a whole job come first, since they take longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(JOBS))
 
 
-def _is_of_a_job(item: pytest.Item) -> bool:
-    return item.path.parent.name in {"e2e", "faults"}
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests run in several processes, give one of them all tests of a job, and the others the rest by file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class JobsTogether(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "jobs" if nodeid.startswith(JOBS) else nodeid.split("::")[0]
+
+    return JobsTogether(config, log)
 
 
 @dataclass(frozen=True)
