@@ -41,7 +41,8 @@ class Compactor:
         self._merged = merged
         # The process id closes the gap in which this one may die before the other has looked for its parent.
         parent = str(os.getpid())
-        self._command = [sys.executable, "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
+        # -P: the working directory may hold an index directory that is called as the package is.
+        self._command = [sys.executable, "-P", "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
         self._command += ["--engine", engine, "--analyser", analyser, "--report"]
         self._process: subprocess.Popen[bytes] | None = None
 
