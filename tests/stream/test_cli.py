@@ -52,8 +52,8 @@ def event(tmp_path: Path) -> str:
 
 def test_the_commands_of_the_documentation_exist() -> None:
     expected = (
-        "broker check dead-letters demo explain index listen publish run settings similar subscribe topics unsubscribe "
-        "verify"
+        "broker check dead-letters demo explain index listen publish run settings similar status subscribe topics "
+        "unsubscribe verify"
     )
     assert expected.split() == COMMANDS
 
@@ -73,8 +73,8 @@ def test_version_names_the_distribution_and_its_version() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """Spark, Numba and the Kafka client are imported by the commands that need them only."""
-    heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark msgspec"
+    """Spark, Numba, the Kafka client and their like are imported by the commands that need them only."""
+    heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark obstore prometheus_client"
     program = f"import sys, stream.cli; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
