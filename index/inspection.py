@@ -51,8 +51,13 @@ def damage(
     read = _Reading(layout, told)
     for version in versions:
         found = list(read.version(version))
-        if found and not (may_go and not files.length(layout.manifest(version))):
+        if found and (_is_kept(layout, version) or not may_go):
             yield from found
+
+
+def _is_kept(layout: IndexDirectory, version: int) -> bool:
+    """Return whether a version has a manifest, be it an empty file."""
+    return version in versions(layout)
 
 
 class _Reading:
