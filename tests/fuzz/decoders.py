@@ -7,7 +7,6 @@ back, and the exit code is 1.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
@@ -19,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +45,11 @@ from tests.fuzz.hostile import (
     goods,
     shipped,
 )
+from tests.fuzz.seeds import command, first_wrong
 
 HANG_SECONDS = 30
 """A record that takes so much of a processor's time counts as one that hangs a worker; the slowest take three."""
 
-REPORT_SECONDS = 30.0
 SHRINK_SECONDS = 30.0
 WIDE = Limits(record_bytes=2**26, depth=2000, leaves=10**6, list_length=10**6)
 """What is given back is read again with these, for it may be longer than what came."""
@@ -190,19 +189,9 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 def fuzz(seconds: float, seed: int, counts: Counts, most: int | None = None) -> int | None:
     """Run trials until the time is up or there were ``most``; return the seed of the first that goes wrong."""
-    started = reported = time.monotonic()
-    end = None if most is None else seed + most
-    while seed != end:
-        if trial(*record(seed), counts) is not None:
-            return seed
-        seed += 1
-        now = time.monotonic()
-        if now - started >= seconds:
-            return None
-        if now - reported >= REPORT_SECONDS:
-            reported = now
-            print(summary(counts, now - started), flush=True)
-    return None
+    return first_wrong(
+        lambda seed: trial(*record(seed), counts) is not None, seconds, seed, partial(summary, counts), most
+    )
 
 
 def summary(counts: Counts, seconds: float) -> str:
@@ -235,14 +224,12 @@ def reproduction(seed: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.decoders", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=0.0, metavar="MINUTES", help="how long; 0: one record (0)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the first record; each has the next (1)")
-    options = parser.parse_args(arguments)
     counts = Counts()
-    started = time.monotonic()
-    wrong = fuzz(options.minutes * 60, options.seed, counts)
-    print(summary(counts, time.monotonic() - started), flush=True)
+
+    def tried(seconds: float, seed: int) -> int | None:
+        return fuzz(seconds, seed, counts)
+
+    wrong = command(arguments, "tests.fuzz.decoders", "record", tried, partial(summary, counts))
     if wrong is None:
         print("nothing went wrong")
         return 0

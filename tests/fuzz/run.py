@@ -7,33 +7,24 @@ is 1.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 
 from schemas.records import Event, Subscription
 from tests.fuzz.draw import Draw
+from tests.fuzz.seeds import command, first_wrong
 from tests.fuzz.shrink import shrink
 from tests.fuzz.trial import Counts, compare
-
-REPORT_SECONDS = 30.0
 
 
 def fuzz(seconds: float, seed: int, counts: Counts) -> int | None:
     """Run trials until the time is up; return the seed of the first that shows a difference."""
-    started = reported = time.monotonic()
-    while True:
-        population, events = drawn(seed)
-        if compare(population, events, seed, counts) is not None:
-            return seed
-        seed += 1
-        now = time.monotonic()
-        if now - started >= seconds:
-            return None
-        if now - reported >= REPORT_SECONDS:
-            reported = now
-            print(summary(counts, now - started), flush=True)
+
+    def differs(seed: int) -> bool:
+        return compare(*drawn(seed), seed, counts) is not None
+
+    return first_wrong(differs, seconds, seed, partial(summary, counts))
 
 
 def drawn(seed: int) -> tuple[list[Subscription], list[Event]]:
@@ -77,14 +68,12 @@ def reproduction(seed: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=0.0, metavar="MINUTES", help="how long; 0: one trial (0)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the first trial; each has the next (1)")
-    options = parser.parse_args(arguments)
     counts = Counts()
-    started = time.monotonic()
-    differing = fuzz(options.minutes * 60, options.seed, counts)
-    print(summary(counts, time.monotonic() - started), flush=True)
+
+    def tried(seconds: float, seed: int) -> int | None:
+        return fuzz(seconds, seed, counts)
+
+    differing = command(arguments, "tests.fuzz.run", "trial", tried, partial(summary, counts))
     if differing is None:
         print("no difference")
         return 0

@@ -1,0 +1,64 @@
+"""What both fuzzers do: try seed after seed until the time is up, tell of it now and then, and be a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+REPORT_SECONDS = 30.0
+
+
+def first_wrong(
+    goes_wrong: Callable[[int], bool],
+    seconds: float,
+    seed: int,
+    summary: Callable[[float], str],
+    most: int | None = None,
+) -> int | None:
+    """Try seeds until the time is up or there were ``most``; return the first that goes wrong."""
+    started = reported = time.monotonic()
+    end = None if most is None else seed + most
+    while seed != end:
+        if goes_wrong(seed):
+            return seed
+        seed += 1
+        now = time.monotonic()
+        if now - started >= seconds:
+            return None
+        if now - reported >= REPORT_SECONDS:
+            reported = now
+            print(summary(now - started), flush=True)
+    return None
+
+
+def command(
+    arguments: Sequence[str] | None,
+    module: str,
+    tried: str,
+    fuzz: Callable[[float, int], int | None],
+    summary: Callable[[float], str],
+) -> int | None:
+    """Run a fuzzer as a command says, print what was done, and return the seed that goes wrong.
+
+    Parameters
+    ----------
+    arguments
+        Of the command line.
+    module, tried
+        The fuzzer, and what it calls that which a seed makes.
+    fuzz
+        Takes the seconds and the first seed.
+    summary
+        Says what has been done in so many seconds.
+    """
+    about = (sys.modules[fuzz.__module__].__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+    parser.add_argument("--minutes", type=float, default=0.0, metavar="MINUTES", help=f"how long; 0: one {tried} (0)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help=f"of the first {tried}; each has the next (1)")
+    options = parser.parse_args(arguments)
+    started = time.monotonic()
+    wrong = fuzz(options.minutes * 60, options.seed)
+    print(summary(time.monotonic() - started), flush=True)
+    return wrong
