@@ -24,14 +24,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests run in several processes, give one of them all tests of a job, and the others the rest by file."""
+    """Where tests run in several processes, one begins with those of a job, the others with the rest, file by file.
+
+    Whoever is through helps with what is left, from its end. Two jobs at the same time would mostly take each other's
+    processor, and the rest never waits.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class JobsTogether(LoadScopeScheduling):
+    class JobsFirst(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "jobs" if nodeid.startswith(JOBS) else nodeid.split("::")[0]
+            return nodeid.split("::")[0]
 
-    return JobsTogether(config, log)
+        def _assign_work_unit(self, node: Any) -> None:
+            self.workqueue.move_to_end(self._next(node is self.nodes[0]), last=False)
+            super()._assign_work_unit(node)
+
+        def _next(self, first: bool) -> str:
+            jobs = [scope for scope in self.workqueue if scope.startswith(JOBS)]
+            rest = [scope for scope in self.workqueue if not scope.startswith(JOBS)]
+            return [*jobs, *rest][0] if first else [*rest, *reversed(jobs)][0]
+
+    return JobsFirst(config, log)
 
 
 @dataclass(frozen=True)
