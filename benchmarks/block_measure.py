@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import get_args
 
 import msgspec
+import numpy as np
 
 from benchmarks.timing import Stopwatch, fastest, no_collection
 from index.block.engine import BlockEngine
 from index.block.matcher import Words
-from index.engine import Parts
+from index.engine import Matches, Parts
 from index.event_block import EventBlock
 from schemas.records import Event, Subscription
 
@@ -62,6 +63,8 @@ class BlockResult(msgspec.Struct, frozen=True):
     phases
         Milliseconds an event of the same, by the file of `index` that spent them; profiled, so their sum is a little
         more.
+    writing
+        Filling new arrays as large as the answers of all matches, which no engine can do without.
     """
 
     build: float
@@ -71,6 +74,7 @@ class BlockResult(msgspec.Struct, frozen=True):
     alone: Cost
     prepared: Cost
     phases: dict[str, float]
+    writing: Cost | None = None
 
     def ms(self, top: int, words: int | None = None) -> float:
         """Return the processor's milliseconds an event."""
@@ -103,6 +107,7 @@ def measure_block(
     alone = fastest(matcher.match, _blocks(few, 0, 1), repetitions, seconds)
     prepared = [EventBlock.from_events(events[first : first + CHUNK]) for first in range(0, len(events), CHUNK)]
     found = [len(matcher.match(block).event) for block in prepared]
+    writing = fastest(_written, [lambda count=count: count for count in found], repetitions, seconds)  # type: ignore[misc]
     again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]
     result = BlockResult(
         build,
@@ -112,8 +117,14 @@ def measure_block(
         Cost(*alone.over(len(few))),
         Cost(*again.over(len(events))),
         _phases(matcher.match, prepared, len(events)),
+        Cost(*writing.over(len(events))),
     )
     return result, parts
+
+
+def _written(count: int) -> Matches:
+    """Return so many matches of nothing."""
+    return Matches(np.full(count, 1, np.int32), np.full(count, 1, np.int32), np.full(count, 1, np.int64))
 
 
 def _blocks(events: Sequence[Event], top: int, size: int) -> list[Callable[[], EventBlock]]:

@@ -65,7 +65,7 @@ def _reach(rows: Sequence[Measured]) -> Iterator[str]:
 
 def _times(rows: Sequence[Measured]) -> Iterator[str]:
     yield from _head(
-        *("workload", "subscriptions", "matches/event", "answer, KB/event"),
+        *("workload", "subscriptions", "matches/event", "answer, KB/event", "writing it"),
         *("all", "top 10", "top 100", "one event alone"),
         *("all, by the clock", "build, s", "bytes a subscription"),
     )
@@ -77,6 +77,7 @@ def _times(rows: Sequence[Measured]) -> Iterator[str]:
             f"{row.subscriptions:,}",
             f"{block.matches:,.0f}",
             f"{block.matches * ANSWER_BYTES / 1024:,.1f}",
+            "–" if block.writing is None else f"{block.writing.cpu:.4f}",
             *(f"{block.ms(top):.4f}" for top in (0, 10, 100)),
             *(f"{block.alone.cpu:.3f}", f"{wall:.4f}", f"{block.build:.1f}", f"{block.bytes:.1f}"),
         )
