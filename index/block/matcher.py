@@ -132,9 +132,9 @@ class BlockMatcher:
     def _match(self, block: EventBlock, few: bool) -> Matches:
         find = self._best if few else self._all
         found = arranged(self.count, [find(view, span, block) for span, view in self._views(block)])
-        limits = block.top[found.event]
-        if few or not (limits > 0).any():
+        if few or not (block.top > 0).any():
             return found
+        limits = block.top[found.event]
         rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
         return found.take((limits == 0) | (rank < limits))
 
