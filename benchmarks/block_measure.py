@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.timing import Stopwatch, fastest, no_collection
 from index.block.engine import BlockEngine
-from index.block.matcher import Words
+from index.block.matcher import Touched, Words
 from index.engine import Matches, Parts
 from index.event_block import EventBlock
 from schemas.records import Event, Subscription
@@ -63,6 +63,8 @@ class BlockResult(msgspec.Struct, frozen=True):
     phases
         Milliseconds an event of the same, by the file of `index` that spent them; profiled, so their sum is a little
         more.
+    touched
+        Of the segment's postings, for each block.
     writing
         Filling new arrays as large as the answers of all matches, which no engine can do without.
     """
@@ -75,6 +77,7 @@ class BlockResult(msgspec.Struct, frozen=True):
     prepared: Cost
     phases: dict[str, float]
     writing: Cost | None = None
+    touched: Touched | None = None
 
     def ms(self, top: int, words: int | None = None) -> float:
         """Return the processor's milliseconds an event."""
@@ -118,6 +121,7 @@ def measure_block(
         Cost(*again.over(len(events))),
         _phases(matcher.match, prepared, len(events)),
         Cost(*writing.over(len(events))),
+        matcher.touched(prepared[0]),
     )
     return result, parts
 

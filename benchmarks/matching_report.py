@@ -12,7 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-from benchmarks.block_measure import BlockResult, Cost
+from benchmarks.block_measure import CHUNK, BlockResult, Cost
 from benchmarks.matching_results import Measured
 from benchmarks.reach import verdicts
 from benchmarks.workloads.registry import workload
@@ -39,6 +39,8 @@ def _page(rows: Sequence[Measured]) -> Iterator[str]:
     yield from _words(rows)
     yield "\n## Where the time goes, all matches\n"
     yield from _phases(rows)
+    yield "\n## What all matches touch\n"
+    yield from _touched(rows)
     yield "\n## Compared\n"
     yield "Others and the block engine over the same few events, in one run; answers were equal where there is a time."
     yield "In a stream the block engine has more events at once, which is nothing to those that take them one by one.\n"
@@ -99,6 +101,30 @@ def _phases(rows: Sequence[Measured]) -> Iterator[str]:
         parts = (f"{name} {ms:.4f}" for name, ms in block.phases.items() if ms >= 0.0005)
         own = max(0.0, block.ms(0) - block.prepared.cpu)
         yield _row(row.workload, f"{row.subscriptions:,}", f"{block.ms(0):.4f}", f"{own:.4f}", ", ".join(parts))
+
+
+def _touched(rows: Sequence[Measured]) -> Iterator[str]:
+    yield f"A block of {CHUNK} events; a record is tested for all of them at once, by the masks of its literals.\n"
+    yield from _head(
+        *("workload", "subscriptions", "records tested", "bytes, MB", "matches a record"),
+        *("walk, ns a record", "read, GB/s", "ordering, ns a match"),
+    )
+    for row in rows:
+        block = row.block
+        if block.touched is None or not block.touched.records:
+            continue
+        records, size = block.touched
+        walk, matches = block.phases.get("walk", 0.0) * CHUNK, block.matches * CHUNK
+        yield _row(
+            row.workload,
+            f"{row.subscriptions:,}",
+            f"{records:,}",
+            f"{size / 1e6:,.1f}",
+            f"{matches / records:.2f}",
+            f"{1e6 * walk / records:.0f}",
+            f"{size / walk / 1e6:.2f}",
+            f"{1e6 * block.phases.get('ordering', 0.0) * CHUNK / matches:.0f}" if matches else "–",
+        )
 
 
 def _compared(rows: Sequence[Measured]) -> Iterator[str]:

@@ -54,6 +54,21 @@ class Marked(NamedTuple):
     memory: Memory
 
 
+class Touched(NamedTuple):
+    """What is read of a segment's postings for a block.
+
+    Attributes
+    ----------
+    records
+        Records of the groups whose two rows hold together, counted for each chunk: the tests that are made.
+    bytes
+        Their owners, bounds, heads and words, tails included.
+    """
+
+    records: int
+    bytes: int
+
+
 class BlockMatcher:
     """A segment's arrays and the memory to match with.
 
@@ -116,6 +131,23 @@ class BlockMatcher:
             self._memory.end(marked.chunk, marked.touched)
         found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
         return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
+
+    def touched(self, block: EventBlock) -> Touched:
+        """Return how much of the segment all matches of a block touch."""
+        records, words = 0, 0
+        for span, view in self._views(block):
+            marked = self._mark(view, span)
+            held, second = marked.chunk.masks, self._postings.group_second
+            for tier in range(len(self._postings.tier_bound)):
+                listed = self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))
+                groups, rows = marked.memory.live_group[:listed], marked.memory.live_row[:listed]
+                groups = groups[(held[rows] & held[second[groups]]).any(axis=1)]
+                records += int((self._postings.group_record[groups + 1] - self._postings.group_record[groups]).sum())
+                words += int((self._postings.group_word[groups + 1] - self._postings.group_word[groups]).sum())
+            self._memory.end(marked.chunk, marked.touched)
+        postings = self._postings
+        a_record = sum(a.itemsize for a in (postings.record_owner, postings.record_bound, postings.record_head))
+        return Touched(records, postings.words.itemsize * words + a_record * records)
 
     def _reached(self, marked: Marked, at: int, span: Span) -> npt.NDArray[np.int64]:
         """Return the events that reach a listed group."""

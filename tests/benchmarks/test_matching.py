@@ -24,6 +24,7 @@ from benchmarks.reach import REACH, verdicts
 from benchmarks.timing import Span, fastest
 from benchmarks.workloads.registry import WORKLOADS, workload
 from index.block.engine import BlockEngine
+from index.block.matcher import Touched
 from index.engine import Matches
 from index.engines import engine_named
 from schemas.errors import TocsinError
@@ -172,7 +173,17 @@ def test_translation_takes_the_normal_form_and_refuses_what_has_no_maker() -> No
 def result(ms: float = 1.0) -> BlockResult:
     cost = Cost(ms, ms)
     timings = [Timing(words, top, cost) for words in (None, 1, 2, 4, 8) for top in (0, 10, 100)]
-    return BlockResult(2.0, {"program": 40.0, "leaf": 0.01}, 7.0, timings, cost, cost, {"walk": ms}, Cost(0.5, 0.5))
+    return BlockResult(
+        2.0,
+        {"program": 40.0, "leaf": 0.01},
+        7.0,
+        timings,
+        cost,
+        cost,
+        {"walk": ms},
+        Cost(0.5, 0.5),
+        Touched(1000, 64_000),
+    )
 
 
 def test_limits_are_judged_at_the_largest_size_and_growth_over_a_tenth() -> None:
@@ -204,6 +215,7 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
     assert "| w3 | 1,000 | counting | 4.000 | 2.000 | 2.0 | 0.031 | 128.0 | – | 1.5 |  |" in page
     assert "| w3 | 1,000 | 7 | 0.1 | 0.5000 | 0.0312 | 0.0312 | 0.0312 | 0.031 | 0.0312 | 2.0 | 40.0 |" in page
     assert "| w3 | 1,000 | 40.0 | program 40.0 |" in page
+    assert "| w3 | 1,000 | 1,000 | 0.1 | 3.58 | 16000 | 0.00 | 0 |" in page
     assert (tmp_path / "matching.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -218,3 +230,5 @@ def test_the_block_engine_is_measured_with_every_top_and_width() -> None:
     assert found.matches == len(matches.event) / 100
     assert found.phases
     assert found.writing is not None
+    assert found.touched is not None
+    assert 0 < found.touched.records < found.touched.bytes
