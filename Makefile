@@ -20,6 +20,9 @@ export PYTHON
 # The job would do so when it starts, but nobody would know what it waits for.
 COMPILE = echo "tocsin: compiling the matching kernels, once, about a minute" >&2 && $(BIN)/python -m stream.warm_up
 
+# Each start of Spark in the tests is then some seconds shorter; "make demo" starts one only.
+ARCHIVE = echo "tocsin: archiving Spark's classes, once, half a minute" >&2 && $(BIN)/python -m stream.class_archive
+
 .PHONY: help demo test check bench faults fuzz fuzz-matching golden docs lock clean java
 
 help:
@@ -72,6 +75,7 @@ $(VENV)/.has-demo: pyproject.toml requirements.lock
 $(VENV)/.has-dev: pyproject.toml requirements.lock
 	@sh deploy/environment.sh $(VENV) dev
 	@$(COMPILE)
+	@$(ARCHIVE)
 	@touch $@ $(VENV)/.has-demo
 
 # Resolve the versions that pyproject.toml leaves open anew, in an environment of their own.

@@ -39,6 +39,8 @@ from stream.topics import ensure_topics
 
 SAMPLE = 100_000
 READY_SECONDS = 3_000.0
+TOLD_SECONDS = 20.0
+"""Pause between two lines about a load that is under way."""
 
 
 class Phases(msgspec.Struct):
@@ -128,11 +130,11 @@ def _measure(bootstrap: str, folder: Path, options: argparse.Namespace, phases: 
     settings = _settings(bootstrap, folder)
     ensure_topics(settings)
     console.print(f"putting {options.size:,} records on the topic")
-    _publish(settings, options.size, options.seed, options.text)
-    seconds, memory = _first_match(settings, folder, options.seed)
+    _publish(settings, options.size, options.seed, options.text, console)
+    seconds, memory = _first_match(settings, folder, options.seed, console)
     console.print(f"loaded: first match after {seconds:.1f} s, {memory}")
     segments = [Segment.open(folder / "index", entry.segment.name) for entry in latest(folder / "index").segments]
-    restarted = _first_match(settings, folder, options.seed) if options.restart else (None, None)
+    restarted = _first_match(settings, folder, options.seed, console) if options.restart else (None, None)
     console.print(f"restarted: {restarted}")
     parts: Counter[str] = Counter()
     for segment in segments:
@@ -157,15 +159,18 @@ def _settings(bootstrap: str, folder: Path) -> Settings:
     )
 
 
-def _publish(settings: Settings, size: int, seed: int, text: bool) -> None:
+def _publish(settings: Settings, size: int, seed: int, text: bool, console: Console) -> None:
+    """Make the records and put them on the topic, before the clock runs; a million takes 20 s on a quiet core."""
     producer = Producer(clients.producer(settings) | {"queue.buffering.max.messages": 2_000_000, "linger.ms": 50})
     for first in range(0, size, SLICE):
         for id_, body in records(seed, first, min(SLICE, size - first), text):
             producer.produce(settings.topics.subscriptions, body, id_)
         producer.flush()
+        if size > SLICE:
+            console.print(f"  {min(first + SLICE, size):,} are there")
 
 
-def _first_match(settings: Settings, folder: Path, seed: int) -> tuple[float, Memory]:
+def _first_match(settings: Settings, folder: Path, seed: int, console: Console) -> tuple[float, Memory]:
     """Start the job with one event waiting; return the seconds to its notification, and stop the job."""
     consumer = Consumer(clients.reader(settings) | {"enable.partition.eof": False})
     consumer.subscribe([settings.topics.notifications])
@@ -177,10 +182,14 @@ def _first_match(settings: Settings, folder: Path, seed: int) -> tuple[float, Me
     with JobProcess(settings, folder) as job:
         began = time.monotonic()
         watch = MemoryWatch(job.pid)
+        told = began
         while (message := consumer.poll(0.2)) is None or message.error() is not None:
             job.check()
             if time.monotonic() - began > READY_SECONDS:
                 raise TimeoutError(job.tail())
+            if time.monotonic() - told > TOLD_SECONDS:
+                told = time.monotonic()
+                console.print(f"  {told - began:.0f} s: {job.last_words()}, {watch.most}")
         seconds = time.monotonic() - began
         time.sleep(1.0)
         memory = watch.close()

@@ -2,16 +2,16 @@
 
 Workload: the demo's flights (seed 2013) against 10,000 and 100,000 generated subscriptions, the five best matches an
 event. Broker, job and this generator share the machine, as on a developer's. For each size: a warm-up, then latency at
-500 and at 2,000 events/s (time of arrival at a read_committed consumer minus the record's timestamp, first notification
-of each event), then a backlog of events published at once, whose drain is the highest rate the job sustains alone.
+500, 1,000 and 2,000 events/s (time of arrival at a read_committed consumer minus the record's timestamp, first
+notification of each event), then a backlog of events published at once, whose drain is the highest rate the job
+sustains alone. A million subscriptions take about a minute to generate, and another to load.
 
-Command: ``python -m benchmarks.end_to_end [--subscriptions 10000 100000] [--seconds 30] [--warm-up 45]``
+Command: ``python -m benchmarks.end_to_end [--subscriptions 10000 100000 1000000] [--seconds 30] [--warm-up 45]``
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
@@ -20,16 +20,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.flights import Standing, flights, standing
 from benchmarks.job import BenchJob
-from benchmarks.load import Clock, Load
+from benchmarks.load import Load
 from benchmarks.picture import draw_end_to_end
-from stream.broker import Broker
-from stream.demo.workload import Workload, build_workload
+from stream.demo.workload import Workload
 from stream.reporter import MetricsRecord
 
-SEED = 2013
-RATES = (500, 2_000)
-EVENTS = 50_000
+RATES = (500, 1_000, 2_000)
 BACKLOG_SECONDS = 25
 RESULTS = Path(__file__).parent / "results"
 
@@ -65,8 +63,7 @@ def main() -> None:
     """Measure, print the table, write it and the picture to ``benchmarks/results``."""
     options = _options()
     console = Console(width=150)
-    console.print(f"building {EVENTS:,} flights and up to {max(options.subscriptions):,} subscriptions, seed {SEED}")
-    workload = build_workload(EVENTS, max(options.subscriptions), SEED, lambda: None)
+    workload = flights(max(options.subscriptions), console)
     rows: list[Measurement] = []
     for count in options.subscriptions:
         rows += _measure(workload, count, options, console)
@@ -79,21 +76,10 @@ def main() -> None:
 
 def _measure(workload: Workload, count: int, options: argparse.Namespace, console: Console) -> list[Measurement]:
     """Run one job with ``count`` subscriptions and take its measurements."""
-    chosen = dict(list(workload.subscriptions.items())[-count:])
-    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
-        job = BenchJob(broker.bootstrap_servers, Path(folder))
-        job.subscribe(chosen)
-        began = time.monotonic()
-        with job:
-            console.print(f"{count:,} subscriptions: ready in {time.monotonic() - began:.1f} s; warming up")
-            clock = Clock(broker.bootstrap_servers, job.settings.topics.notifications)
-            load = Load(broker.bootstrap_servers, job.settings.topics.events, workload.bodies)
-            try:
-                load.steady(RATES[0], options.warm_up)
-                rows = [_steady(count, rate, options.seconds, job, load, clock) for rate in RATES]
-                rows.append(_backlog(count, rows[-1], job, load))
-            finally:
-                clock.close()
+    with standing(workload, count, console) as it:
+        it.load.steady(RATES[0], options.warm_up)
+        rows = [_steady(count, rate, options.seconds, it) for rate in RATES]
+        rows.append(_backlog(count, rows[-1], it.job, it.load))
     for row in rows:
         console.print(
             f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {row.p50:.0f} ms, p99 {row.p99:.0f} ms"
@@ -101,7 +87,8 @@ def _measure(workload: Workload, count: int, options: argparse.Namespace, consol
     return rows
 
 
-def _steady(count: int, rate: int, seconds: float, job: BenchJob, load: Load, clock: Clock) -> Measurement:
+def _steady(count: int, rate: int, seconds: float, it: Standing) -> Measurement:
+    job, load, clock = it.job, it.load, it.clock
     job.await_lag(0)
     start = time.time()
     before = clock.notifications

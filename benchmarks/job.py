@@ -15,6 +15,7 @@ from stream.job_process import JobProcess
 from stream.reporter import MetricsRecord
 from stream.settings import load_settings
 from stream.topics import ensure_topics
+from stream.trace import VARIABLE
 
 READY_SECONDS = 300.0
 
@@ -22,10 +23,23 @@ READY_SECONDS = 300.0
 class BenchJob:
     """`tocsin run` with the five best matches an event; a context manager that waits until it is ready.
 
-    Further settings, as ``name=value``, win over these.
+    Parameters
+    ----------
+    bootstrap, folder
+        The brokers, and where everything of the job goes.
+    further
+        Settings as ``name=value`` that win over these.
+    trace
+        File for a line each batch; see `stream.trace`.
+    patience
+        Seconds until it must be ready.
     """
 
-    def __init__(self, bootstrap: str, folder: Path, *further: str) -> None:
+    def __init__(
+        self, bootstrap: str, folder: Path, *further: str, trace: Path | None = None, patience: float = READY_SECONDS
+    ) -> None:
+        self._patience = patience
+        self._environment = {} if trace is None else {VARIABLE: str(trace)}
         self._metrics = folder / "metrics.jsonl"
         overrides = [
             f"kafka.bootstrap_servers={bootstrap}",
@@ -47,13 +61,18 @@ class BenchJob:
         """Put subscriptions on their topic."""
         producer = Producer(clients.producer(self.settings))
         for id_, body in bodies.items():
-            producer.produce(self.settings.topics.subscriptions, body, id_)
+            while True:
+                try:
+                    producer.produce(self.settings.topics.subscriptions, body, id_)
+                    break
+                except BufferError:  # the queue is full
+                    producer.poll(0.1)
             producer.poll(0)
         producer.flush()
 
     def __enter__(self) -> Self:
-        self._process.start()
-        self._process.await_ready(READY_SECONDS)
+        self._process.start(**self._environment)
+        self._process.await_ready(self._patience)
         return self
 
     def __exit__(

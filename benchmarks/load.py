@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,19 +19,30 @@ class Answer(msgspec.Struct):
     """The part of a notification that the clock needs."""
 
     class Event(msgspec.Struct):
-        """When the event was handed to the producer, to the millisecond: the record's timestamp."""
+        """Where it is, and when it was handed to the producer, to the millisecond: the record's timestamp."""
 
         time: datetime
+        partition: int
+        offset: int
 
     rank: int
     event: Event
 
 
+class Arrival(NamedTuple):
+    """The first notification of an event; moments are seconds of the wall clock."""
+
+    published: float
+    arrived: float
+    partition: int
+    offset: int
+
+
 class Clock:
-    """Takes the time from an event's publication to the arrival of its first notification."""
+    """Takes the time from an event's publication to the arrival of its first notification, of each event."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
-        self._latencies: list[tuple[float, float]] = []
+        self.arrivals: list[Arrival] = []
         self._stop = threading.Event()
         self.notifications = 0
         self._consumer = Consumer(
@@ -49,7 +61,16 @@ class Clock:
 
     def latencies(self, since: float, until: float) -> np.ndarray:
         """Return, in milliseconds, the latencies of the events published between two moments of the wall clock."""
-        return np.array([1e3 * seconds for at, seconds in self._latencies if since <= at < until])
+        return np.array(
+            [1e3 * (one.arrived - one.published) for one in self.arrivals if since <= one.published < until]
+        )
+
+    def await_next(self, known: int, seconds: float) -> Arrival | None:
+        """Return the arrival after the first ``known``; None when it does not come in that time."""
+        deadline = time.monotonic() + seconds
+        while len(self.arrivals) <= known and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self.arrivals[known] if len(self.arrivals) > known else None
 
     def close(self) -> None:
         """Stop reading."""
@@ -60,15 +81,19 @@ class Clock:
     def _read(self) -> None:
         decode = msgspec.json.Decoder(Answer).decode
         while not self._stop.is_set():
-            for message in self._consumer.consume(5_000, 0.05):
+            # Asked for many, the client waits for them until the time is over: the first one alone is waited for.
+            first = self._consumer.poll(0.05)
+            if first is None:
+                continue
+            for message in (first, *self._consumer.consume(5_000, 0)):
                 if message.error() is not None:
                     continue
                 now = time.time()
                 self.notifications += 1
                 answer = decode(message.value())
                 if answer.rank == 1:
-                    at = answer.event.time.timestamp()
-                    self._latencies.append((at, now - at))
+                    event = answer.event
+                    self.arrivals.append(Arrival(event.time.timestamp(), now, event.partition, event.offset))
 
 
 class Load:
@@ -102,11 +127,21 @@ class Load:
         self._producer.flush(60)
         return began, time.time()
 
+    def one(self, event: bytes) -> None:
+        """Publish this event now."""
+        self._producer.produce(self._topic, value=event)
+        self._producer.flush(60)
+
     def burst(self, count: int) -> None:
         """Publish ``count`` events as fast as the broker takes them."""
         for _ in range(count):
             self._publish()
         self._producer.flush(120)
+
+    def close(self) -> None:
+        """Forget the producer, before its brokers go."""
+        self._producer.flush(60)
+        del self._producer
 
     def _publish(self) -> None:
         while True:

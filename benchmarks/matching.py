@@ -32,6 +32,7 @@ from benchmarks.compare.mokaccino_peer import Mokaccino
 from benchmarks.compare.perq_peer import Perq
 from benchmarks.matching_report import draw, write_table
 from benchmarks.matching_results import Compared, Measured, load, store
+from benchmarks.timing import keep_memory
 from benchmarks.workloads.registry import WORKLOADS, workload
 from benchmarks.workloads.workload import Workload
 from index.block.engine import BlockEngine
@@ -51,6 +52,7 @@ SHARES = (100, 10, 1)
 def main() -> None:
     """Measure, print, and write the table and the picture to ``benchmarks/results``."""
     options = _options()
+    keep_memory()
     console = Console(width=150)
     RESULTS.mkdir(exist_ok=True)
     for name in [] if options.report else options.workloads or MEASURED:

@@ -29,7 +29,7 @@ from index import files
 from index.files import DamagedFile, Location
 from schemas.errors import TocsinError
 
-FORMAT = 1
+FORMAT = 2
 """Of all files of an index directory. Raised with each change of what is written, an engine's arrays included; every
 format from 1 on stays readable, and ``tests/data`` holds a directory of each."""
 
@@ -190,7 +190,7 @@ def _checked_contents(path: Location, raw: npt.NDArray[np.uint8]) -> tuple[int, 
         raise DamagedFile(path, f"checksum {found:08x} of the contents", f"{checksum:08x}")
     if not 1 <= version <= FORMAT:
         raise TocsinError(
-            f"{path} has format {version}, this version reads {FORMAT}. Remove the index directory to rebuild the "
+            f"{path} has format {version}, this version reads 1 to {FORMAT}. Remove the index directory to rebuild the "
             "index from the subscriptions topic, or run the version that wrote it."
         )
     return checksum, encoded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from numba import njit
 
 Int64s = npt.NDArray[np.int64]
 UInt8s = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +24,11 @@ class ByteRows:
     data
         uint8, all rows one after the other.
     offsets
-        int64 [rows + 1], ascending from 0.
+        int64 or, in a file, uint32 [rows + 1], ascending from 0.
     """
 
     data: UInt8s
-    offsets: Int64s
+    offsets: Offsets
 
     def __post_init__(self) -> None:
         # Mapped arrays are read-only; the same for all keeps one compiled form of each kernel.
@@ -54,6 +55,19 @@ class ByteRows:
     def __getitem__(self, row: int) -> bytes:
         return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes()
 
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.to_list())
+
+    def part(self, start: int, stop: int) -> ByteRows:
+        """Return a range of rows, whose bytes are not copied."""
+        offsets = self.offsets[start : stop + 1].astype(np.int64)
+        return ByteRows(self.data[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+    def small(self) -> ByteRows:
+        """Return the rows under offsets of four bytes, if these suffice."""
+        fits = self.offsets[-1] <= np.iinfo(np.uint32).max
+        return ByteRows(self.data, self.offsets.astype(np.uint32)) if fits else self
+
     def to_list(self) -> list[bytes]:
         """Return the rows as bytes objects."""
         data = self.data.tobytes()
@@ -63,7 +77,7 @@ class ByteRows:
     def take(self, rows: npt.NDArray[np.integer]) -> ByteRows:
         """Return the named rows, in the order named."""
         rows = rows.astype(np.int64)
-        starts = self.offsets[rows]
+        starts = self.offsets[rows].astype(np.int64)
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(self.offsets[rows + 1] - starts, out=offsets[1:])
         data = np.empty(offsets[-1], np.uint8)
@@ -73,18 +87,27 @@ class ByteRows:
     def find(self, needles: ByteRows) -> Int64s:
         """Return for each needle the row that equals it, or -1; the rows of ``self`` must be ascending."""
         found = np.empty(len(needles), np.int64)
-        _find(self.data, self.offsets, needles.data, needles.offsets, found)
+        _find(self.data, self.offsets, needles.data, _wide(needles.offsets), found)
         return found
 
     def ascending(self) -> bool:
         """Return whether every row is greater than the one before it."""
-        return bool(_ascending(self.data, self.offsets))
+        return bool(_ascending(self.data, _wide(self.offsets)))
 
     def hashes(self) -> npt.NDArray[np.uint64]:
         """Return a 64-bit hash of each row: equal rows have equal hashes, unequal rows seldom do."""
         out = np.empty(len(self), np.uint64)
-        _hash(self.data, self.offsets, out)
+        _hash(self.data, _wide(self.offsets), out)
         return out
+
+
+def _wide(offsets: Offsets) -> Int64s:
+    """Return offsets of eight bytes, read-only: one form of most kernels is enough."""
+    if offsets.dtype == np.int64:
+        return offsets.view(np.int64)
+    wide = offsets.astype(np.int64)
+    wide.flags.writeable = False
+    return wide
 
 
 @njit(cache=True, nogil=True)
@@ -115,13 +138,16 @@ def _find(data, offsets, needles, needle_offsets, found):  # type: ignore[no-unt
         low, high = 0, len(offsets) - 1
         while low < high:
             middle = (low + high) // 2
-            if compare(data, offsets[middle], offsets[middle + 1], needles, start, stop) < 0:
+            row, after = np.int64(offsets[middle]), np.int64(offsets[middle + 1])
+            if compare(data, row, after, needles, start, stop) < 0:
                 low = middle + 1
             else:
                 high = middle
         found[n] = -1
-        if low < len(offsets) - 1 and compare(data, offsets[low], offsets[low + 1], needles, start, stop) == 0:
-            found[n] = low
+        if low < len(offsets) - 1:
+            row, after = np.int64(offsets[low]), np.int64(offsets[low + 1])
+            if compare(data, row, after, needles, start, stop) == 0:
+                found[n] = low
 
 
 @njit(cache=True, nogil=True)

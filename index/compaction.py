@@ -30,10 +30,13 @@ from index.observed import store
 from schemas.errors import TocsinError
 from schemas.texts import ANALYSERS, set_analyser
 
-__all__ = ["compact", "due", "merge", "watch"]
+__all__ = ["compact", "due", "merge", "startable", "watch"]
 
 MERGES_AT_ONCE = 2
 """A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
+
+LARGE = 250_000
+"""A merge of more live subscriptions waits for another such one: memory is to hold one of `MERGED_LIMIT` at a time."""
 
 DAMAGED = 65
 """Exit code when a file is damaged: trying again is of no use. Any other error ends the process with 1."""
@@ -47,9 +50,31 @@ def due(directory: AnyPath | IndexDirectory, busy: Container[str] = ()) -> list[
     return merge_policy.plan(stats_of(entry for entry in latest(directory).segments if entry.segment.name not in busy))
 
 
+def startable(directory: AnyPath | IndexDirectory, running: Sequence[MergePlan]) -> list[MergePlan]:
+    """Return the merges to begin beside those that run: the cheapest that are due, one of the large ones at a time."""
+    alive = {stat.name: stat.alive for stat in stats_of(latest(directory).segments)}
+
+    def is_large(plan: MergePlan) -> bool:
+        return sum(alive.get(name, 0) for name in plan.inputs) > LARGE
+
+    occupied = any(map(is_large, running))
+    found: list[MergePlan] = []
+    busy = {name for plan in running for name in plan.inputs}
+    for plan in due(directory, busy):
+        if not (occupied and is_large(plan)):
+            found.append(plan)
+            occupied = occupied or is_large(plan)
+    return found[: MERGES_AT_ONCE - len(running)]
+
+
 def stats_of(entries: Iterable[SegmentEntry]) -> list[SegmentStat]:
     """Return what the merge policy looks at."""
-    return [SegmentStat(e.segment.name, e.segment.count, e.dead_count, e.segment.bytes) for e in entries]
+    return [_stat(entry) for entry in entries]
+
+
+def _stat(entry: SegmentEntry) -> SegmentStat:
+    segment = entry.segment
+    return SegmentStat(segment.name, segment.count, entry.dead_count, segment.bytes, segment.shard)
 
 
 def compact(directory: AnyPath | IndexDirectory, engine: Engine) -> list[int]:
@@ -97,8 +122,7 @@ def watch(
             for future in [future for future in running if future.done()]:
                 del running[future]
                 future.result()
-            busy = {name for plan in running.values() for name in plan.inputs}
-            for plan in due(directory, busy)[: MERGES_AT_ONCE - len(running)]:
+            for plan in startable(directory, list(running.values())):
                 running[pool.submit(_merge, directory, plan, engine, merged)] = plan
             if time.monotonic() - folded >= FOLD_SECONDS:
                 _fold(directory)

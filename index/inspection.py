@@ -12,8 +12,10 @@ from index.dead_set import Ordinals, read_dead
 from index.directory import AnyPath, IndexDirectory
 from index.files import DamagedFile
 from index.manifest import Manifest, SegmentEntry, read_manifest, versions
+from index.packed_rows import PackedRows
 from index.pins import pins, read_pin
 from index.segment import Rows, Segment
+from index.shards import Shard, shard_numbers
 from index.tail import repeated
 
 Told = Callable[[int], None]
@@ -136,7 +138,7 @@ def broken(directory: AnyPath | IndexDirectory, manifest: Manifest, told: Told =
     looked = 0
     for entry in manifest.segments:
         rows, dead = Segment.open(layout, entry.segment.name).rows, read_dead(layout, entry)
-        said = list(_broken_rows(rows, dead))
+        said = list(_broken_rows(rows, dead)) or list(_strangers(rows, Shard(entry.segment.shard, manifest.shards)))
         yield from (f"segment {entry.segment.name}: {sentence}" for sentence in said)
         if not said:
             alive.append(rows.ids.take(np.delete(np.arange(len(rows)), dead)))
@@ -147,7 +149,7 @@ def broken(directory: AnyPath | IndexDirectory, manifest: Manifest, told: Told =
 
 def _broken_rows(rows: Rows, dead: Ordinals) -> Iterator[str]:
     for name, table in (("ids", rows.ids), ("bodies", rows.bodies), ("labels", rows.labels)):
-        if not _is_table(table, len(rows)):
+        if not (_is_packed(table, len(rows)) if isinstance(table, PackedRows) else _is_table(table, len(rows))):
             yield f"the offsets of its {name} do not ascend over their bytes, one row a subscription"
             return
     if not rows.ids.ascending():
@@ -156,7 +158,28 @@ def _broken_rows(rows: Rows, dead: Ordinals) -> Iterator[str]:
         yield "its dead ordinals do not ascend, or exceed its subscriptions"
 
 
+def _strangers(rows: Rows, shard: Shard) -> Iterator[str]:
+    strange = np.flatnonzero(shard_numbers(rows.ids, shard.of) != shard.number)
+    if len(strange):
+        yield (
+            f"{len(strange):,} of its ids belong to another shard than its own, {shard.number}; the first is "
+            f"{rows.ids[int(strange[0])].decode()!r}"
+        )
+
+
 def _is_table(table: ByteRows, rows: int) -> bool:
-    offsets = table.offsets
+    offsets = table.offsets.astype(np.int64)
     whole = len(offsets) == rows + 1 and offsets[0] == 0 and offsets[-1] == len(table.data)
     return bool(whole and (np.diff(offsets) >= 0).all())
+
+
+def _is_packed(table: PackedRows, rows: int) -> bool:
+    """Return whether the blocks follow each other and unpack to their rows."""
+    blocks = table.blocks
+    whole = blocks.ndim == 2 and blocks[0, :2].tolist() == [0, 0] and blocks[-1].tolist() == [rows, len(table.data), 0]
+    if not whole or (np.diff(blocks[:, :2], axis=0) < 0).any():
+        return False
+    try:
+        return sum(1 for _ in table) == rows
+    except DamagedFile:
+        return False

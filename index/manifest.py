@@ -40,7 +40,7 @@ class SegmentEntry(msgspec.Struct, frozen=True):
         return self.segment.count - self.dead_count
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A version of the index. An id is alive in at most one of its segments.
 
     Attributes
@@ -61,6 +61,8 @@ class Manifest(msgspec.Struct, frozen=True):
         In the order they were published; a merged one stands where its first input stood.
     analyser
         What took texts apart into words, from the first version on.
+    shards
+        How many shards the subscriptions are spread over, from the first version on; not written when it is one.
     """
 
     format: int
@@ -71,14 +73,19 @@ class Manifest(msgspec.Struct, frozen=True):
     created: str
     absorbed: dict[int, int]
     segments: tuple[SegmentEntry, ...]
-    analyser: str = ANALYSERS[0]
+    analyser: str
+    shards: int = 1
 
     def successor(
-        self, segments: Sequence[SegmentEntry], absorbed: Mapping[int, int] | None = None, source: str = ""
+        self,
+        segments: Sequence[SegmentEntry],
+        absorbed: Mapping[int, int] | None = None,
+        source: str = "",
+        shards: int = 1,
     ) -> Manifest:
         """Return the next version with these segments; offsets and source stay where none are given.
 
-        The first version takes the process's analyser, and all others keep it.
+        The first version takes the process's analyser and the number of shards, and all others keep both.
         """
         return Manifest(
             format=FORMAT,
@@ -90,10 +97,11 @@ class Manifest(msgspec.Struct, frozen=True):
             absorbed=self.absorbed | dict(absorbed or {}),
             segments=tuple(segments),
             analyser=self.analyser if self.version else analyser(),
+            shards=self.shards if self.version else shards,
         )
 
 
-EMPTY = Manifest(FORMAT, 0, "", "", "", "", {}, ())
+EMPTY = Manifest(FORMAT, 0, "", "", "", "", {}, (), ANALYSERS[0])
 """Version 0: nothing was published yet, so nothing matches."""
 
 
@@ -132,7 +140,7 @@ def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest
     found = checked_json.decode(data, _FormatOnly, path).format
     if not 1 <= found <= FORMAT:
         raise TocsinError(
-            f"{path} has format {found}, this version reads {FORMAT}. Remove the index directory to rebuild the "
+            f"{path} has format {found}, this version reads 1 to {FORMAT}. Remove the index directory to rebuild the "
             "index from the subscriptions topic, or run the version that wrote it."
         )
     manifest = checked_json.decode(data, Manifest, path)

@@ -56,7 +56,7 @@ def merge(directory: AnyPath | IndexDirectory, plan: MergePlan, engine: Engine) 
     directory
         The index directory.
     plan
-        What to merge.
+        What to merge: segments of one shard, unless nothing in them is alive.
     engine
         Builds the merged segment, whichever engines built the inputs.
 
@@ -91,8 +91,9 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     bounds = np.cumsum([0, *map(len, alive)])
     if bounds[-1] == 0:
         return Merged(None, alive, [np.zeros(0, np.int64) for _ in inputs])
+    [shard] = {entry.segment.shard for entry, kept in zip(inputs, alive, strict=True) if len(kept)}
     rows = Rows.concatenate(
-        [_checked_rows(layout, entry).take(kept) for entry, kept in zip(inputs, alive, strict=True) if len(kept)]
+        [_kept(_checked_rows(layout, entry), kept) for entry, kept in zip(inputs, alive, strict=True) if len(kept)]
     )
     # One event that wants all candidates, each input's in the order of their ids and no scores: a merge by id.
     starts = np.column_stack([bounds[:-1], bounds[1:]])
@@ -100,7 +101,7 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     rows = rows.take(order)
     with no_garbage_collection():
         subscriptions = rows.subscriptions()
-    info = write_rows(layout, engine, subscriptions, rows, store.gathered(layout))
+    info = write_rows(layout, engine, subscriptions, rows, store.gathered(layout), shard)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return Merged(info, alive, np.split(place, bounds[1:-1]))
@@ -153,6 +154,10 @@ def _alive(layout: IndexDirectory, entry: SegmentEntry) -> Ordinals:
     ordinals: npt.NDArray[np.uint32] = np.arange(entry.segment.count, dtype=np.uint32)
     dead = read_dead(layout, entry)
     return np.delete(ordinals, dead) if len(dead) else ordinals
+
+
+def _kept(rows: Rows, ordinals: Ordinals) -> Rows:
+    return rows if len(ordinals) == len(rows) else rows.take(ordinals)
 
 
 def _checked_rows(layout: IndexDirectory, entry: SegmentEntry) -> Rows:

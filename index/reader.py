@@ -15,14 +15,18 @@ from index.directory import AnyPath, IndexDirectory
 from index.engine import BoundedMatcher, Engine, Matcher, Matches
 from index.event_block import EventBlock
 from index.found import Found, combine
-from index.manifest import SegmentEntry, latest_version, read_manifest
+from index.manifest import EMPTY, Manifest, SegmentEntry, latest_version, read_manifest
 from index.segment import NO_LABELS, Segment
 from index.segment_cache import SegmentCache
+from index.shards import Shard, check_shards
 from index.word_analyser import check_analyser
 from schemas.errors import TocsinError
 from schemas.records import Subscription
 
 __all__ = ["Found", "IndexReader", "Snapshot", "SnapshotStats", "latest_version"]
+
+IDLE_VERSIONS = 64
+"""A shard that was not asked for while the index went on by so many versions is closed."""
 
 
 class SnapshotStats(msgspec.Struct, frozen=True):
@@ -64,12 +68,17 @@ class Snapshot:
         Its segments that hold something alive; `Found.segment` indexes them.
     absorbed
         Partition of the subscriptions topic to the next offset: all before it is in this version.
+    shards
+        How many shards the version has.
     """
 
-    def __init__(self, version: int, segments: Sequence[LiveSegment], absorbed: dict[int, int]) -> None:
+    def __init__(
+        self, version: int, segments: Sequence[LiveSegment], absorbed: dict[int, int], shards: int = 1
+    ) -> None:
         self.version = version
         self.segments = tuple(segments)
         self.absorbed = absorbed
+        self.shards = shards
 
     @property
     def stats(self) -> SnapshotStats:
@@ -140,16 +149,18 @@ class IndexReader:
         self._layout = IndexDirectory.of(directory)
         self._engines = {engine.name: engine for engine in engines}
         self._cache = SegmentCache(self._layout)
-        self._current = Snapshot(0, (), {})
+        self._current: dict[Shard | None, Snapshot] = {}
+        self._manifest = EMPTY
 
     def latest_version(self) -> int:
         """Return the latest published version; 0 when there is none."""
         return latest_version(self._layout)
 
-    def at(self, version: int) -> Snapshot:
-        """Open a version; 0 is the empty index.
+    def at(self, version: int, shard: Shard | None = None) -> Snapshot:
+        """Open a version, whole or one shard of it; 0 is the empty index.
 
-        The version must be pinned, or superseded no longer ago than garbage collection's grace period.
+        The version must be pinned, or superseded no longer ago than garbage collection's grace period. Of each shard
+        the version that was opened last stays open, until `IDLE_VERSIONS` later ones of others were.
 
         Raises
         ------
@@ -157,23 +168,39 @@ class IndexReader:
             Some file of the version is missing, torn or altered; the version is not opened in part.
         TocsinError
             A segment was built by an engine that this reader was not given, or the index by another analyser than
-            this process's.
+            this process's, or it has another number of shards.
         """
-        if version != self._current.version:
+        current = self._current.get(shard)
+        if current is None or version != current.version:
+            manifest = self._read(version)
+            if shard is not None:
+                check_shards(self._layout, manifest, shard.of)
+            shared = {} if current is None else {live.entry.segment.name: live for live in current.segments}
+            entries = [e for e in manifest.segments if e.alive and (shard is None or e.segment.shard == shard.number)]
+            live = [self._live(entry, shared.get(entry.segment.name)) for entry in entries]
+            current = self._current[shard] = Snapshot(version, live, manifest.absorbed, manifest.shards)
+            self._current = {s: open_ for s, open_ in self._current.items() if open_.version > version - IDLE_VERSIONS}
+            self._cache.keep(live.entry for snapshot in self._current.values() for live in snapshot.segments)
+        return current
+
+    def _read(self, version: int) -> Manifest:
+        """Return a manifest that belongs to this process, read once for all shards."""
+        if version != self._manifest.version:
             manifest = read_manifest(self._layout, version)
             check_analyser(self._layout, manifest)
-            shared = {live.entry.segment.name: live for live in self._current.segments}
-            live = [self._live(entry, shared.get(entry.segment.name)) for entry in manifest.segments if entry.alive]
-            self._current = Snapshot(version, live, manifest.absorbed)
-            self._cache.keep(manifest.segments)
-        return self._current
+            self._manifest = manifest
+        return self._manifest
 
     def _live(self, entry: SegmentEntry, before: LiveSegment | None) -> LiveSegment:
         """Open an entry, with what the version before it had open."""
         if before is not None and before.entry == entry:
             return before
-        segment = self._cache.get(entry)
-        matcher = self._engine(segment).open(segment.parts) if before is None else before.matcher
+        if before is None:
+            segment = self._cache.get(entry)
+            matcher = self._engine(segment).open(segment.parts)
+        else:
+            segment, matcher = before.segment, before.matcher
+            segment.expect(entry.segment)
         return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry))
 
     def _engine(self, segment: Segment) -> Engine:

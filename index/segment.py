@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine, EstimatingEngine, Parts
 from index.files import DamagedFile
 from index.observed.statistics import EventStatistics, decode, encode
+from index.packed_rows import PackedRows
 from index.shared_leaves import SharedLeaves
 from schemas.expression import Expression
 from schemas.records import Subscription
@@ -27,13 +28,14 @@ VERIFY_LIMIT = 2**20
 """Files up to this many bytes have their arrays' checksums compared when they are opened: it costs under 1 ms."""
 
 
-class SegmentInfo(msgspec.Struct, frozen=True):
-    """What a manifest says of a segment file; ``checksum`` stands for its whole content."""
+class SegmentInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a manifest says of a segment file; ``checksum`` stands for its whole content, ``shard`` is the ids'."""
 
     name: str
     bytes: int
     count: int
     checksum: int
+    shard: int = 0
 
 
 class Body(msgspec.Struct, frozen=True, array_like=True):
@@ -70,6 +72,9 @@ STATISTICS = "statistics/data"
 STATISTICS_FROM = 10_000
 """How many subscriptions a segment has at least that keeps them: they take some hundred kilobytes at most."""
 
+SHARD = "shard"
+"""The file's note of the number of its shard; none is 0."""
+
 NO_LABELS = b"{}"
 """Empty labels as JSON; the column holds nothing for them."""
 
@@ -83,13 +88,14 @@ class Rows:
     ids
         UTF-8, strictly ascending.
     bodies
-        `Body` in MessagePack.
+        `Body` in MessagePack; plain rows in a file of format 1.
     labels
-        JSON objects as notifications carry them; empty where there are none.
+        JSON objects as notifications carry them; empty where there are none. Each match reads its own, so they are not
+        compressed.
     """
 
     ids: ByteRows
-    bodies: ByteRows
+    bodies: PackedRows | ByteRows
     labels: ByteRows
 
     @classmethod
@@ -97,7 +103,7 @@ class Rows:
         """Return the subscriptions in columns."""
         return cls(
             ByteRows.of([s.id.encode() for s in subscriptions]),
-            ByteRows.of([_encoder.encode(_body(s)) for s in subscriptions]),
+            PackedRows.of([_encoder.encode(_body(s)) for s in subscriptions]),
             ByteRows.of([_labels_encoder.encode(s.labels) if s.labels else b"" for s in subscriptions]),
         )
 
@@ -106,7 +112,7 @@ class Rows:
         """Return the rows of all tables, in their order."""
         return cls(
             ByteRows.concatenate([t.ids for t in tables]),
-            ByteRows.concatenate([t.bodies for t in tables]),
+            PackedRows.concatenate([t.bodies for t in tables]),
             ByteRows.concatenate([t.labels for t in tables]),
         )
 
@@ -131,7 +137,7 @@ class Rows:
         leaves = SharedLeaves()
         decode = _raw_body_decoder.decode
         found: list[Subscription] = []
-        for id_, data, labels in zip(self.ids.to_list(), self.bodies.to_list(), self.labels.to_list(), strict=True):
+        for id_, data, labels in zip(self.ids, self.bodies, self.labels, strict=True):
             body = decode(data)
             found.append(
                 Subscription(
@@ -186,9 +192,9 @@ class Segment:
             The file is missing, torn or altered.
         """
         file = open_arrays(IndexDirectory.of(directory).segment(name), KIND, WHOLE if whole else VERIFY_LIMIT)
-        rows = Rows(*(_column(file.arrays, column) for column in ("ids", "bodies", "labels")))
+        rows = _rows(file)
         parts = {n.removeprefix("engine/"): array for n, array in file.arrays.items() if n.startswith("engine/")}
-        info = SegmentInfo(name, file.bytes, len(rows), file.checksum)
+        info = SegmentInfo(name, file.bytes, len(rows), file.checksum, int(file.notes.get(SHARD, 0)))
         return cls(info, file.notes["engine"], rows, parts, file)
 
     def expect(self, wanted: SegmentInfo) -> None:
@@ -198,7 +204,7 @@ class Segment:
 
 
 def write_segment(
-    directory: AnyPath | IndexDirectory, engine: Engine, subscriptions: Sequence[Subscription]
+    directory: AnyPath | IndexDirectory, engine: Engine, subscriptions: Sequence[Subscription], shard: int = 0
 ) -> SegmentInfo:
     """Build a segment and write its file, which nobody sees until a version names it.
 
@@ -210,6 +216,8 @@ def write_segment(
         Builds the arrays that match.
     subscriptions
         At least one, with distinct ids, in any order.
+    shard
+        The one that all of the ids belong to.
 
     Raises
     ------
@@ -217,7 +225,7 @@ def write_segment(
         The engine cannot express a subscription.
     """
     ordered = sorted(subscriptions, key=lambda s: s.id)
-    return write_rows(directory, engine, ordered, Rows.of(ordered))
+    return write_rows(directory, engine, ordered, Rows.of(ordered), shard=shard)
 
 
 def write_rows(
@@ -226,6 +234,7 @@ def write_rows(
     subscriptions: Sequence[Subscription],
     rows: Rows,
     statistics: EventStatistics | None = None,
+    shard: int = 0,
 ) -> SegmentInfo:
     """Write the segment of subscriptions whose columns are at hand; both ascending by id, ids distinct.
 
@@ -243,15 +252,38 @@ def write_rows(
     arrays = {f"engine/{part}": array for part, array in parts.items()}
     if statistics is not None and len(rows) >= STATISTICS_FROM:
         arrays[STATISTICS] = np.frombuffer(encode(statistics), np.uint8)
-    for column, table in (("ids", rows.ids), ("bodies", rows.bodies), ("labels", rows.labels)):
-        arrays |= {f"{column}/data": table.data, f"{column}/offsets": table.offsets}
-    length, checksum = write_arrays(layout.segment(name), KIND, {"engine": engine.name}, arrays)
-    return SegmentInfo(name, length, len(rows), checksum)
+    arrays |= _columns(rows)
+    notes = {"engine": engine.name} | ({SHARD: str(shard)} if shard else {})
+    length, checksum = write_arrays(layout.segment(name), KIND, notes, arrays)
+    return SegmentInfo(name, length, len(rows), checksum, shard)
 
 
 def _body(s: Subscription) -> Body:
     return Body(s.expression, s.priority, s.mode, s.threshold, s.not_before, s.not_after)
 
 
-def _column(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> ByteRows:
-    return ByteRows(arrays[f"{name}/data"], arrays[f"{name}/offsets"])
+def _columns(rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of the columns as a file holds them: labels have one offset when there are none at all."""
+    ids, bodies, labels = rows.ids.small(), PackedRows.packed(rows.bodies), rows.labels.small()
+    return {
+        "ids/data": ids.data,
+        "ids/offsets": ids.offsets,
+        "bodies/data": bodies.data,
+        "bodies/blocks": bodies.blocks,
+        "labels/data": labels.data,
+        "labels/offsets": labels.offsets if len(labels.data) else labels.offsets[:1],
+    }
+
+
+def _rows(file: ArrayFile) -> Rows:
+    arrays = file.arrays
+    ids = ByteRows(arrays["ids/data"], arrays["ids/offsets"])
+    bodies: PackedRows | ByteRows
+    if "bodies/blocks" in arrays:
+        bodies = PackedRows(arrays["bodies/data"], arrays["bodies/blocks"], file.path)
+    else:
+        bodies = ByteRows(arrays["bodies/data"], arrays["bodies/offsets"])
+    offsets = arrays["labels/offsets"]
+    if len(offsets) == 1:
+        offsets = np.zeros(len(ids) + 1, np.uint32)  # costs memory only where it is written to, and it never is
+    return Rows(ids, bodies, ByteRows(arrays["labels/data"], offsets))

@@ -38,6 +38,8 @@ class Sizes(msgspec.Struct, frozen=True):
         How many subscriptions can match, and how many replaced or removed ones wait for a merge.
     segments, bytes
         How many segments there are, and their files' length together.
+    shards
+        How many shards the segments are of.
     tail_segments, tail_subscriptions
         Those among them that are so small that the next merge takes them first.
     """
@@ -47,6 +49,7 @@ class Sizes(msgspec.Struct, frozen=True):
     dead: int
     segments: int
     bytes: int
+    shards: int
     tail_segments: int
     tail_subscriptions: int
 
@@ -97,7 +100,8 @@ def sizes(snapshot: Snapshot) -> Sizes:
     """Return the sizes of a version."""
     known = snapshot.stats
     tail = [live.entry.alive for live in snapshot.segments if _in_tail(live)]
-    return Sizes(known.version, known.subscriptions, known.dead, known.segments, known.bytes, len(tail), sum(tail))
+    counts = known.version, known.subscriptions, known.dead, known.segments, known.bytes
+    return Sizes(*counts, snapshot.shards, len(tail), sum(tail))
 
 
 def parts(snapshot: Snapshot) -> list[Part]:

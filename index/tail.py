@@ -12,6 +12,7 @@ from index.dead_set import NONE, Ordinals, read_dead, united, write_dead
 from index.directory import IndexDirectory
 from index.manifest import SegmentEntry
 from index.segment import Segment
+from index.shards import shard_numbers
 
 OpenSegment = Callable[[SegmentEntry], Segment]
 
@@ -22,6 +23,7 @@ def extend(
     delta: Sequence[Segment],
     removed: Iterable[str],
     open_segment: OpenSegment,
+    shards: int = 1,
 ) -> list[SegmentEntry]:
     """Return the entries of a version that has grown by a delta; dead sets that changed are written.
 
@@ -37,9 +39,15 @@ def extend(
         Ids that die in the older segments; one that a new segment holds as well lives there.
     open_segment
         Opens an older segment for its ids.
+    shards
+        How many shards the version has; an id is looked for in its own only.
     """
-    gone = [ByteRows.of([id_.encode() for id_ in removed]), *(segment.rows.ids for segment in delta)]
-    entries = [_bury(layout, entry, gone, open_segment) for entry in older]
+    leavers = ByteRows.of([id_.encode() for id_ in removed])
+    numbers = shard_numbers(leavers, shards)
+    gone = [[leavers.take(np.flatnonzero(numbers == shard))] for shard in range(shards)]
+    for segment in delta:
+        gone[segment.info.shard].append(segment.rows.ids)
+    entries = [_bury(layout, entry, gone[entry.segment.shard], open_segment) for entry in older]
     superseded = repeated([segment.rows.ids for segment in delta])
     entries += [write_dead(layout, new.info, dead) for new, dead in zip(delta, superseded, strict=True)]
     return entries

@@ -9,6 +9,7 @@ from index.directory import AnyPath, IndexDirectory
 from index.manifest import Manifest, SegmentEntry, VersionTaken, latest, publish
 from index.segment import Segment, SegmentInfo, write_segment
 from index.segment_cache import SegmentCache
+from index.shards import check_shards
 from index.word_analyser import check_analyser
 from schemas.errors import TocsinError
 
@@ -25,12 +26,15 @@ class IndexWriter:
     source
         Where the subscriptions come from, for example cluster and topic; a directory filled from another source is
         refused. Empty: not checked.
+    shards
+        How many shards the subscriptions are spread over; a directory with another number is refused.
     """
 
-    def __init__(self, directory: AnyPath | IndexDirectory, source: str = "") -> None:
+    def __init__(self, directory: AnyPath | IndexDirectory, source: str = "", shards: int = 1) -> None:
         self._layout = IndexDirectory.of(directory)
         self._layout.create()
         self._source = source
+        self._shards = shards
         self._cache = SegmentCache(self._layout)
 
     def publish(self, segments: Sequence[SegmentInfo], removed: Iterable[str], absorbed: Mapping[int, int]) -> int:
@@ -44,7 +48,7 @@ class IndexWriter:
         Parameters
         ----------
         segments
-            Written segments. An id in several of them lives in the last of these.
+            Written segments, each of one shard. An id in several of them lives in the last of these.
         removed
             Ids that are unsubscribed: they die in all older segments, not in those of this delta.
         absorbed
@@ -55,18 +59,19 @@ class IndexWriter:
         DamagedFile
             A segment, dead set or manifest is missing, torn or altered.
         TocsinError
-            The directory belongs to another source or was built by another analyser, or the offsets are behind in one
-            partition and ahead in another.
+            The directory belongs to another source, has another number of shards or was built by another analyser, or
+            the offsets are behind in one partition and ahead in another.
         """
         gone = sorted(set(removed))
         while True:
             base = latest(self._layout)
             check_analyser(self._layout, base)
+            check_shards(self._layout, base, self._shards)
             if self._is_replay(base, absorbed) or not (segments or gone or absorbed):
                 return base.version
             delta = self._open_delta(base, segments)
-            entries = tail.extend(self._layout, base.segments, delta, gone, self._cache.get)
-            following = base.successor(entries, absorbed, self._source)
+            entries = tail.extend(self._layout, base.segments, delta, gone, self._cache.get, self._shards)
+            following = base.successor(entries, absorbed, self._source, self._shards)
             try:
                 publish(self._layout, following)
             except VersionTaken:
@@ -96,6 +101,8 @@ class IndexWriter:
         names = [entry.segment.name for entry in base.segments] + [info.name for info in delta]
         if len(set(names)) < len(names):
             raise ValueError(f"a segment is published once only: {[info.name for info in delta]}")
+        if any(info.shard >= self._shards for info in delta):
+            raise ValueError(f"of {self._shards} shards none is that of a segment: {[info.shard for info in delta]}")
         for info in delta:
             files.touch(self._layout.segment(info.name))
         return [self._cache.get(SegmentEntry(info)) for info in delta]

@@ -1,14 +1,16 @@
-"""Runs in Spark's Python workers: subscription records in, one delta segment a partition and dead letters out."""
+"""Runs in Spark's Python workers: subscription records in, a delta segment a partition and shard, dead letters out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import pyarrow as pa
 
+from index.byte_rows import ByteRows
 from index.engine import Engine, SelectiveEngine
 from index.engines import engine_named
+from index.shards import shard_numbers
 from index.uncollected import no_garbage_collection
 from index.writer import SegmentInfo, write_segment
 from schemas.errors import Refused, TocsinError
@@ -29,10 +31,11 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     engine: str = "block"
     analyser: str = "words"
     placing: Placing = Placing()
+    shards: int = 1
 
 
 class AbsorbedPartition(msgspec.Struct, frozen=True):
-    """What one task made of its records: at most one unpublished segment, and the ids that are gone.
+    """What one task made of its records of one shard: at most one unpublished segment, and the ids that are gone.
 
     ``partition`` orders the segments of a batch, so that a replay publishes them in the same order.
     """
@@ -46,7 +49,7 @@ partition_decoder = msgspec.msgpack.Decoder(AbsorbedPartition)
 
 
 def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Keep the last valid record of each id by offset, write the live ones as a segment, report the rest.
+    """Keep the last valid record of each id by offset, write the live ones as a segment a shard, report the rest.
 
     A record that is refused leaves the id's earlier version in force, whether that came in this batch or before it.
 
@@ -60,8 +63,8 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
     Yields
     ------
     pyarrow.RecordBatch
-        Rows of `stream.rows`: dead letters, one `AbsorbedPartition` and one row of counts; nothing for no records. Or
-        one row that postpones the micro-batch, when the schema registry does not answer, or ends the job.
+        Rows of `stream.rows`: dead letters, one `AbsorbedPartition` a shard and one row of counts; nothing for no
+        records. Or one row that postpones the micro-batch, when the schema registry does not answer, or ends the job.
     """
     set_analyser(task.analyser)
     try:
@@ -86,12 +89,24 @@ def _absorb(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
     counts.dead_letters = len(letters)
     if letters:
         yield rows.dead_letter_rows(letters)
-    live = [subscription for _, subscription in last.values() if subscription is not None]
-    live.sort(key=lambda subscription: subscription.id.encode())
-    segment = write_segment(task.index, engine, live) if live else None
-    removed = sorted(id_ for id_, (_, subscription) in last.items() if subscription is None)
-    yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(partition, segment, removed))
+    for shard, ids in enumerate(_ids_by_shard(last, task.shards)):
+        live = [subscription for id_ in ids if (subscription := last[id_][1]) is not None]
+        segment = write_segment(task.index, engine, live, shard) if live else None
+        removed = [id_ for id_ in ids if last[id_][1] is None]
+        yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(partition, segment, removed))
     yield rows.struct_row(rows.COUNTS, counts)
+
+
+def _ids_by_shard(ids: Iterable[str], shards: int) -> list[list[str]]:
+    """Return each shard's ids, ascending."""
+    ordered = sorted(ids)
+    if shards == 1:
+        return [ordered]
+    found: list[list[str]] = [[] for _ in range(shards)]
+    numbers = shard_numbers(ByteRows.of([id_.encode() for id_ in ordered]), shards)
+    for id_, shard in zip(ordered, numbers.tolist(), strict=True):
+        found[shard].append(id_)
+    return found
 
 
 def _take(

@@ -126,6 +126,9 @@ def spark_options(settings: Settings) -> dict[str, str]:
     """Return the options of Spark's Kafka source that are the same for every topic."""
     client = resolved_table("kafka.client", settings.kafka.client)
     consumer = {
+        # The source asks where the partition ends after each poll, on the connection that the next fetch has taken:
+        # the answer would come when that fetch has waited for records, 500 ms by default. Those of a batch are there.
+        "fetch.max.wait.ms": "1",
         **java_properties(client, resolved_table("kafka.java", settings.kafka.java)),
         "bootstrap.servers": settings.kafka.bootstrap_servers,
         # A subscription or event of an aborted transaction must not match.

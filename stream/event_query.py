@@ -16,7 +16,8 @@ from stream.checkpoint import Offsets, batch_end_offsets, query_identity
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
-from stream.worker_pass import Say, pass_through_workers
+from stream.shard_pass import match_shards
+from stream.worker_pass import Say, mapped, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,7 +63,7 @@ class EventBatches:
         waited = perf_counter_ns()
         spool.clear(Path(self._task.spool.folder))
         task = msgspec.structs.replace(self._task, version=version, committed=self._output.committed)
-        answers = pass_through_workers(frame, partial(matcher.match_batches, task), self._progress, self._say)
+        answers = pass_through_workers(lambda: _answers(frame, task, end), self._progress, self._say)
         matched = perf_counter_ns()
         committed = self._output.commit(answers, end)
         unpin_before(self._task.index, self._owner(), batch)
@@ -85,3 +86,9 @@ class EventBatches:
         """The pins' owner is the checkpoint, not the job: batch numbers begin again with a new checkpoint."""
         self._pin_owner = self._pin_owner or query_identity(self._checkpoint)
         return self._pin_owner
+
+
+def _answers(frame: DataFrame, task: matcher.MatchTask, end: Offsets) -> DataFrame:
+    if task.shards > 1:
+        return match_shards(frame, task, partitions=max(end) + 1)
+    return mapped(frame, partial(matcher.match_batches, task))

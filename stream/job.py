@@ -12,13 +12,14 @@ from index.compaction import DAMAGED
 from index.engines import check_builder
 from index.inspection import damage
 from index.manifest import Manifest, latest
+from index.shards import check_shards
 from index.word_analyser import check_analyser
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from schemas.texts import set_analyser
 from stream import clients
 from stream.absorber import AbsorbTask
-from stream.batches import BatchFunction, BatchGate, start_query
+from stream.batches import PAUSE_MS, BatchFunction, BatchGate, start_query
 from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
@@ -128,7 +129,7 @@ class Job:
             self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
             self._sources[query] = source_of(ends, topic)
         start = self._check_folders(manifest, ends)
-        writer = IndexWriter(self._index, str(self._sources["subscriptions"]))
+        writer = IndexWriter(self._index, str(self._sources["subscriptions"]), self._settings.job.shards)
         progress = IndexProgress(manifest.version, manifest.absorbed)
         self._reporter.say("starting Spark")
         self._state.enter("starting Spark")
@@ -161,6 +162,7 @@ class Job:
         check_index(self._index, manifest, subscriptions, beginnings, end)
         check_builder(self._index, manifest.segments, self._settings.job.engine)
         check_analyser(self._index, manifest)
+        check_shards(self._index, manifest, self._settings.job.shards)
         bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
         output = self._outputs["events"]
         beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
@@ -176,11 +178,11 @@ class Job:
         decoding = self._decoding(self._settings.subscriptions.format, None)
         engine, analyser = self._settings.job.engine, self._settings.matching.analyser
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
-        task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing)
+        task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
         output = self._outputs["subscriptions"]
         batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
         limit = self._settings.job.max_subscriptions_per_batch
-        self._start(spark, topic, ends, progress.absorbed, limit, checkpoint, batches)
+        self._start(spark, "subscriptions", ends, progress.absorbed, limit, checkpoint, batches)
 
     def _start_events(
         self, spark: SparkSession, progress: IndexProgress, ends: clients.TopicEnds, start: Offsets
@@ -200,6 +202,7 @@ class Job:
             engine=job.engine,
             analyser=self._settings.matching.analyser,
             matches_at_once=job.max_matches_at_once,
+            shards=job.shards,
         )
         output = self._outputs["events"]
         batches = EventBatches(
@@ -213,7 +216,7 @@ class Job:
             self._reporter.say,
         )
         self._metrics.begin_at(output.committed)
-        self._start(spark, topics.events, ends, start, job.max_events_per_batch, checkpoint, batches)
+        self._start(spark, "events", ends, start, job.max_events_per_batch, checkpoint, batches)
 
     def _subscriptions_end(self, ends: clients.TopicEnds) -> Offsets:
         """Return the end of the topic, of which events must not be matched without a partition that was added.
@@ -232,19 +235,19 @@ class Job:
     def _start(
         self,
         spark: SparkSession,
-        topic: str,
+        query: str,
         ends: clients.TopicEnds,
         known: Offsets,
         limit: int,
         checkpoint: Path,
         batches: BatchFunction,
     ) -> None:
-        gate = BatchGate()
+        gate, topic, pause = BatchGate(), self._sources[query].topic, PAUSE_MS[query]
         options = clients.spark_options(self._settings)
         partitions = ends.partitions(topic)
         self._gates.append(gate)
         self._queries.append(
-            start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches))
+            start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches), pause)
         )
 
     def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:

@@ -29,8 +29,9 @@ SHORT = 32
 
 TAIL_LINES = 15
 
-WATCHDOG = 'read -r _; kill -KILL -- "-$1" 2>/dev/null'
-"""Waits for the end of a pipe that only this process holds: should it be killed, the job's process group goes too."""
+WATCHDOG = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null'
+"""Waits for the end of a pipe that only this process holds: should it be killed, the job's process group goes too.
+``kill -KILL -- -1`` would be refused by dash, which is ``sh`` on Debian and Ubuntu."""
 
 
 class JobProcess:

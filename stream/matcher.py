@@ -7,10 +7,10 @@ mapped, and kernels compiled, from batch to batch. Any worker can serve any part
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter_ns
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from index.engines import engine_named
 from index.event_block import EventBlock
 from index.observed.observer import Observer
 from index.reader import Found, IndexReader, Snapshot
+from index.shards import Shard
 from schemas.errors import Refused, TocsinError
 from schemas.json_event import encode_event
 from schemas.notification_codec import encode_event_notification, encode_event_ref, encode_notification, event_ref
@@ -58,6 +59,7 @@ class MatchTask(msgspec.Struct, frozen=True):
     engine: str = "block"
     analyser: str = "words"
     matches_at_once: int = 500_000
+    shards: int = 1
     committed: Offsets = {}
 
 
@@ -79,28 +81,24 @@ def match_batches(task: MatchTask, batches: Iterator[pa.RecordBatch]) -> Iterato
         index does not allow an answer.
     """
     set_analyser(task.analyser)
-    counts = rows.Counts()
-    millis: list[npt.NDArray[np.int64]] = []
-
-    def answers() -> Iterator[pa.RecordBatch]:
-        snapshot = index_reader(task.index, task.engine).at(task.version)
-        run = Run(task, snapshot, counts)
-        for batch in batches:
-            left = _not_committed(task, batch)
-            millis.append(left.column("millis").to_numpy())
-            for start in range(0, left.num_rows, EVENTS_PER_BLOCK):
-                yield from _match_slice(run, left.slice(start, EVENTS_PER_BLOCK))
-            yield from run.marks(left, always=True)
-
+    run = Run(task)
     try:
-        yield from spool.bounded(task.spool, answers())
+        yield from spool.bounded(task.spool, answer_batches(run, batches))
     except TocsinError as error:
         yield from rows.instead(error, batches)
     else:
-        yield rows.struct_row(rows.COUNTS, counts)
-        if millis:
-            moments = rows.moments(np.concatenate(millis))
-            yield rows.record_batch(rows.PUBLISHED, [None], [msgspec.msgpack.encode(moments)])
+        yield from rows.summary(run.counts, run.millis)
+
+
+def answer_batches(run: Run, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Match the events that no earlier run has answered, and yield what ``run`` makes of it."""
+    snapshot = index_reader(run.task.index, run.task.engine).at(run.task.version, run.shard)
+    for batch in batches:
+        left = _not_committed(run.task, batch)
+        run.millis.append(left.column("millis").to_numpy())
+        for start in range(0, left.num_rows, EVENTS_PER_BLOCK):
+            yield from _match_slice(run, snapshot, left.slice(start, EVENTS_PER_BLOCK))
+        yield from run.marks(left, always=True)
 
 
 @cache
@@ -110,19 +108,45 @@ def index_reader(directory: str, engine: str = "block") -> IndexReader:
 
 
 @cache
-def observer(index: str) -> Observer:
-    """Return what counts this process's events for the index's statistics."""
+def observer(index: str, shard: Shard | None = None) -> Observer:
+    """Return what counts this process's events for the index's statistics; each shard's derived attributes apart."""
     return Observer(index)
+
+
+Record = tuple[bytes | None, bytes, int, int, int]
+"""key, value, partition, offset, timestamp in milliseconds of an event's record."""
+
+
+class Matched(NamedTuple):
+    """Events of a block and their matches; `found` names events by their place in the other lists."""
+
+    snapshot: Snapshot
+    found: Found
+    block: EventBlock
+    records: list[Record]
+    events: list[Event]
+    letters: list[DeadLetter]
 
 
 @dataclass
 class Run:
-    """A task under way."""
+    """A task under way: what it answers, and what it has counted."""
 
     task: MatchTask
-    snapshot: Snapshot
-    counts: rows.Counts
+    shard: Shard | None = None
+    counts: rows.Counts = field(default_factory=rows.Counts)
+    millis: list[npt.NDArray[np.int64]] = field(default_factory=list)
     marked: int = 0
+
+    def answer(self, matched: Matched) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some events, and count them."""
+        if len(matched.found.event):
+            emit = _match_notifications if self.task.emit == "match" else _event_notifications
+            yield from emit(self.task, matched)
+        if matched.letters:
+            yield rows.dead_letter_rows(matched.letters)
+        self.counts.matches += len(matched.found.event)
+        self.counts.dead_letters += len(matched.letters)
 
     def marks(self, batch: pa.RecordBatch, always: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield that a batch was answered: always, or when there are many matches since the last mark."""
@@ -139,42 +163,32 @@ def _not_committed(task: MatchTask, batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch if left.all() else batch.filter(pa.array(left))
 
 
-def _match_slice(run: Run, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _match_slice(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Match some events; when their matches are too many to be held at once, one half after the other."""
     try:
-        yield from _match_block(run, batch)
+        yield from _match_block(run, snapshot, batch)
     except TooManyMatches:
         half = batch.num_rows // 2
-        yield from _match_slice(run, batch.slice(0, half))
-        yield from _match_slice(run, batch.slice(half))
+        yield from _match_slice(run, snapshot, batch.slice(0, half))
+        yield from _match_slice(run, snapshot, batch.slice(half))
 
 
-def _match_block(run: Run, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    task, snapshot, counts = run.task, run.snapshot, run.counts
+def _match_block(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    task, counts = run.task, run.counts
     started = perf_counter_ns()
     records, events, letters = _decode(task, batch)
     block = EventBlock.from_events(events, task.top)
     decoded = perf_counter_ns()
     found = snapshot.match(block, task.matches_at_once)
     if snapshot.segments:
-        observer(task.index).see(block)
+        observer(task.index, run.shard).see(block)
     matched = perf_counter_ns()
-    if len(found.event):
-        emit = _match_notifications if task.emit == "match" else _event_notifications
-        yield from emit(task, snapshot, found, records, events)
-    if letters:
-        yield rows.dead_letter_rows(letters)
+    yield from run.answer(Matched(snapshot, found, block, records, events, letters))
     counts.records += batch.num_rows
-    counts.matches += len(found.event)
-    counts.dead_letters += len(letters)
     counts.decode_ns += decoded - started
     counts.match_ns += matched - decoded
     counts.encode_ns += perf_counter_ns() - matched
     yield from run.marks(batch)
-
-
-Record = tuple[bytes | None, bytes, int, int, int]
-"""key, value, partition, offset, timestamp in milliseconds of an event's record."""
 
 
 def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[Event], list[DeadLetter]]:
@@ -195,10 +209,9 @@ def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[
     return records, events, letters
 
 
-def _match_notifications(
-    task: MatchTask, snapshot: Snapshot, found: Found, records: list[Record], events: list[Event]
-) -> Iterator[pa.RecordBatch]:
+def _match_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:
     """One record a match, keyed by the subscription."""
+    snapshot, found = matched.snapshot, matched.found
     current, ref, body = -1, msgspec.Raw(), None
     for start in range(0, len(found.event), ROWS_AT_ONCE):
         part = found.part(start, start + ROWS_AT_ONCE)
@@ -210,15 +223,14 @@ def _match_notifications(
         ):
             if row != current:
                 current = row
-                ref, body = _event_parts(task, records[row], events[row])
+                ref, body = event_parts(task, matched.records[row], matched.events[row])
             values.append(encode_notification(id_, points, rank, ref, label, body))
         yield rows.record_batch(rows.NOTIFICATION, ids, values)
 
 
-def _event_notifications(
-    task: MatchTask, snapshot: Snapshot, found: Found, records: list[Record], events: list[Event]
-) -> Iterator[pa.RecordBatch]:
+def _event_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:
     """One record an event that has matches, keyed like the event."""
+    snapshot, found = matched.snapshot, matched.found
     ids = snapshot.ids(found)
     labels = snapshot.labels(found)
     matches: dict[int, list[tuple[bytes, int, bytes]]] = {}
@@ -226,12 +238,12 @@ def _event_notifications(
         matches.setdefault(row, []).append((id_, points, label))
     values = []
     for row, of_event in matches.items():
-        ref, body = _event_parts(task, records[row], events[row])
+        ref, body = event_parts(task, matched.records[row], matched.events[row])
         values.append(encode_event_notification(ref, of_event, body))
-    yield rows.record_batch(rows.NOTIFICATION, [records[row][0] for row in matches], values)
+    yield rows.record_batch(rows.NOTIFICATION, [matched.records[row][0] for row in matches], values)
 
 
-def _event_parts(task: MatchTask, record: Record, event: Event) -> tuple[msgspec.Raw, msgspec.Raw | None]:
+def event_parts(task: MatchTask, record: Record, event: Event) -> tuple[msgspec.Raw, msgspec.Raw | None]:
     """Return the event's reference and, when asked for, its body, encoded once for all of its notifications."""
     key, value, partition, offset, millis = record
     ref = encode_event_ref(event_ref(task.topic, partition, offset, key, millis))

@@ -13,6 +13,7 @@ from stream.checkpoint import Offsets
 from stream.instruments import EVENTS, SUBSCRIPTIONS, Instruments
 from stream.output import Committed
 from stream.rows import Counts
+from stream.trace import TRACE
 from stream.wording import counted
 
 
@@ -75,6 +76,7 @@ class Metrics:
         commit_ns: int,
     ) -> None:
         """Count a micro-batch of events that ended at the offsets ``end``, published as `rows.moments` says."""
+        TRACE.batch(end, counts, wait_ns, spark_ns, commit_ns)
         self._instruments.batch(EVENTS, {"wait": wait_ns, "match": spark_ns, "commit": commit_ns})
         self._instruments.records(EVENTS, counts)
         self._instruments.transaction(EVENTS, committed)

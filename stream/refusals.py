@@ -14,6 +14,11 @@ from stream.settings import Settings
 CONTACT: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
 """Errors after which trying again is of no use: it would only fill the brokers' logs, or lock the account."""
 
+ALERT: Final = "SSL alert number"
+"""In an error's text: the broker itself has ended the connection, for it does not take the client's certificate, or its
+lack of one. Since TLS 1.3 it does so when the client has taken the connection for made: the error's code says nothing
+but that it is lost."""
+
 DENIALS: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
@@ -30,7 +35,7 @@ class Contact:
 
     def __call__(self, error: KafkaError) -> None:
         """Keep an error if it tells why there is no connection."""
-        if error.code() in CONTACT and self._refusal is None:
+        if (error.code() in CONTACT or ALERT in error.str()) and self._refusal is None:
             self._refusal = error
 
     def check(self, settings: Settings) -> None:
@@ -38,6 +43,12 @@ class Contact:
         if self._refusal is None:
             return
         servers, said = settings.kafka.bootstrap_servers, hide(self._refusal.str())
+        if ALERT in said:
+            raise TocsinError(
+                f"Kafka at {servers} refuses {principal(settings)}: {said}; see the table kafka.client, where "
+                f"ssl.certificate.location and ssl.key.location name a certificate that an authority of the brokers "
+                f"has signed, and its key"
+            )
         if self._refusal.code() == KafkaError._SSL:
             raise TocsinError(
                 f"there is no TLS connection to Kafka at {servers}: {said}; see the table kafka.client, where "

@@ -103,6 +103,13 @@ def instead(error: TocsinError, unread: Iterable[pa.RecordBatch]) -> Iterator[pa
     yield record_batch(kind, [None], [str(error).encode()])
 
 
+def summary(counts: Counts, milliseconds: Sequence[npt.NDArray[np.int64]]) -> Iterator[pa.RecordBatch]:
+    """Yield the last rows of a task: what it did, and when its events were published."""
+    yield struct_row(COUNTS, counts)
+    if milliseconds:
+        yield record_batch(PUBLISHED, [None], [msgspec.msgpack.encode(moments(np.concatenate(milliseconds)))])
+
+
 def moments(milliseconds: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return (timestamp, how many records have it), at most `MOMENTS` of them.
 

@@ -34,6 +34,9 @@ TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 
+MOST_SHARDS = 64
+"""Every micro-batch of events has so many tasks times the partitions of its topic."""
+
 
 class Kafka(msgspec.Struct, frozen=True, kw_only=True):
     """How to reach the brokers."""
@@ -145,6 +148,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "the engine that built it."
         ),
     ] = "block"
+    shards: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_SHARDS)],
+        Meta(
+            description="How many parts the subscriptions are spread over, by a hash of their ids. Each event is "
+            "matched with every part by a task of its own, and the matches are merged: the answer is the same, and a "
+            "batch of few events keeps more cores busy. An index is tied to its number."
+        ),
+    ] = 1
     top: Annotated[
         Annotated[int, Meta(ge=0)],
         Meta(description="How many of its best matches an event without $top gets; 0 means all."),

@@ -13,7 +13,7 @@ from stream.checkpoint import batch_end_offsets
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
-from stream.worker_pass import Say, pass_through_workers
+from stream.worker_pass import Say, mapped, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,7 +49,7 @@ class SubscriptionBatches:
         started = perf_counter_ns()
         end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
         absorb = partial(absorber.absorb_batches, self._task)
-        answers = pass_through_workers(frame, absorb, self._progress, self._say)
+        answers = pass_through_workers(lambda: mapped(frame, absorb), self._progress, self._say)
         absorbed = [absorber.partition_decoder.decode(value) for value in rows.values_of(answers, rows.SEGMENT)]
         absorbed.sort(key=lambda part: part.partition)
         segments = [part.segment for part in absorbed if part.segment is not None]

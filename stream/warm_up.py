@@ -15,7 +15,9 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from index.byte_rows import ByteRows
 from index.segment import SegmentInfo
+from index.shards import shard_numbers
 from index.writer import IndexWriter
 from stream import absorber, matcher, rows
 from stream.decoding import Decoding
@@ -51,6 +53,7 @@ def warm_up(engine: str = "block") -> None:
         writer = IndexWriter(index)
         for part in range(2):  # two segments, so that merging their matches is warm too
             ids = [f"{part}-{i}".encode() for i in range(len(FILTERS))]
+            shard_numbers(ByteRows.of(ids), shards=2)  # what job.shards needs beyond the rest
             values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
             version = writer.publish([absorb(index, ids, values, engine)], [], {0: part + 1})
         for emit, top, repeats in product(("match", "event"), (0, 2), BLOCKS):

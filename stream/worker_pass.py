@@ -23,13 +23,25 @@ Say = Callable[[str], None]
 WorkerFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def pass_through_workers(
-    frame: DataFrame, function: WorkerFunction, progress: IndexProgress, say: Say
-) -> list[pa.RecordBatch]:
+def mapped(frame: DataFrame, function: WorkerFunction) -> DataFrame:
+    """Return the plan of one stage: each partition of a micro-batch becomes rows of `stream.rows`."""
+    return frame.mapInArrow(function, rows.SPARK_SCHEMA)
+
+
+def pass_through_workers(plan: Callable[[], DataFrame], progress: IndexProgress, say: Say) -> list[pa.RecordBatch]:
     """Return the rows of `stream.rows` that the workers made of a micro-batch.
 
     While a task postpones the batch, the pass is repeated: after half a second at first, after ten at last. Nothing of
     a postponed pass counts. Batches that wait for the index meanwhile do not count this time as the index being stuck.
+
+    Parameters
+    ----------
+    plan
+        Returns the rows to be. Each pass has a plan of its own: Spark keeps what one has shuffled.
+    progress
+        Tells the batches that wait for the index, and whether the job is being stopped.
+    say
+        Told that a batch waits.
 
     Raises
     ------
@@ -40,7 +52,7 @@ def pass_through_workers(
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
-        answers: list[pa.RecordBatch] = frame.mapInArrow(function, rows.SPARK_SCHEMA).toArrow().to_batches()
+        answers: list[pa.RecordBatch] = plan().toArrow().to_batches()
         for failure in rows.values_of(answers, rows.FAILED):
             raise TocsinError(failure.decode())
         reasons = rows.values_of(answers, rows.POSTPONED)

@@ -13,6 +13,7 @@ from benchmarks.papers import compare, fontoura2010, whang2009
 from benchmarks.papers.figure import finish
 from benchmarks.papers.report import write_report
 from benchmarks.papers.sweep import FULL, sized
+from benchmarks.timing import keep_memory
 
 PAPERS = {"whang2009": whang2009.FIGURES, "fontoura2010": fontoura2010.FIGURES}
 
@@ -23,6 +24,7 @@ def main(wanted: list[str]) -> None:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise SystemExit(f"there is no figure {', '.join(unknown)}; there are {', '.join(known)}")
+    keep_memory()
     for name in wanted or known:
         begin = time.perf_counter()
         print(f"\n{name}", flush=True)

@@ -31,6 +31,7 @@ from benchmarks.papers.compare_table import SHOWN, Row, disagreements, kind, tab
 from benchmarks.papers.exchange import Exchange
 from benchmarks.papers.figure import RESULTS
 from benchmarks.papers.measure import Built, build, match, work
+from benchmarks.timing import keep_memory
 from benchmarks.workloads.ads import MONTHS
 from index.engines import ENGINES
 from index.event_block import EventBlock
@@ -161,6 +162,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def _one(workload: str, engine: str, size: int, bounds: Bounds) -> Row:
+    keep_memory()
     try:
         return measured(workload, engine, size)
     except MemoryError:

@@ -75,7 +75,8 @@ def _print_sizes(shown: Console, known: Sizes) -> None:
     table.add_row("version", f"{known.version:,}")
     table.add_row("subscriptions", f"{known.subscriptions:,}")
     table.add_row("dead, until a merge", f"{known.dead:,}")
-    table.add_row("segments", f"{known.segments:,}")
+    of = f" of {known.shards:,} shards" if known.shards > 1 else ""
+    table.add_row("segments", f"{known.segments:,}{of}")
     tail = f"{known.tail_segments:,} segments, {known.tail_subscriptions:,} subscriptions"
     table.add_row("tail, to be merged first", tail)
     each = f", {known.bytes / known.subscriptions:,.0f} a subscription" if known.subscriptions else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Node = dict[str, Any]
@@ -34,8 +34,8 @@ OPTIONAL = {"weather.wind_gust": 1, "plane.year": 1, "arr_delay": 1, "tags": 1}
 """Attributes whose presence or absence may be asked for."""
 
 
-def generated_subscriptions(flights: Sequence[Flight], count: int, seed: int) -> dict[str, dict[str, Any]]:
-    """Return ``count`` subscriptions by id, ``gen-00001`` and so on, each as the body its record carries.
+def generated_subscriptions(flights: Sequence[Flight], count: int, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield ``count`` subscriptions with their ids, ``gen-00001`` and so on, each as the body its record carries.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def generated_subscriptions(flights: Sequence[Flight], count: int, seed: int) ->
         Equal seeds and flights give equal subscriptions.
     """
     grower = _Grower(flights, random.Random(seed))
-    return {f"gen-{number:05}": grower.subscription() for number in range(1, count + 1)}
+    for number in range(1, count + 1):
+        yield f"gen-{number:05}", grower.subscription()
 
 
 class _Grower:

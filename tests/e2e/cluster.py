@@ -21,6 +21,15 @@ HOST = "127.0.0.1"
 PATIENCE = 60.0
 STOP_SECONDS = 10.0
 
+TWO_EXECUTORS = {
+    "spark.spark.driver.host": HOST,
+    "spark.spark.driver.memory": "512m",
+    "spark.spark.executor.memory": "512m",
+    "spark.spark.executor.cores": "1",
+    "spark.spark.cores.max": "2",
+}
+"""Settings of a job that takes the whole of the cluster."""
+
 
 def command_of(process: psutil.Process) -> str:
     """Return a process's command line, nothing when it has ended meanwhile."""

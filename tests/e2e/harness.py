@@ -131,18 +131,23 @@ class Client:
             self.letters.append({"key": record.key(), "value": record.value(), **headers})
 
     def await_committed(self, group: str, topic: str) -> None:
-        """Wait until the job's group has committed everything that is on the topic now, and take in its output."""
+        """Wait until the job's group has committed everything that is on the topic now, and take in its output.
+
+        How long that takes depends on the machine; what does not go on for `PATIENCE` seconds stands still.
+        """
         with clients.TopicEnds(self._settings) as ends:
             end = ends.of(topic)
         partitions = [TopicPartition(topic, partition) for partition in end]
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
+        before: dict[int, int] = {}
         try:
-            deadline = time.monotonic() + PATIENCE
             while True:
                 answer = clients.while_passing(lambda: consumer.committed(partitions, 10))
                 committed = {p.partition: max(p.offset, 0) for p in answer}
                 if all(committed[p] >= end[p] for p in end):
                     break
+                if committed != before:
+                    before, deadline = committed, time.monotonic() + PATIENCE
                 assert time.monotonic() < deadline, f"group {group} is at {committed}, the topic at {end}"
                 self.job.process.check()
                 self.poll()

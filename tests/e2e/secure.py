@@ -1,4 +1,4 @@
-"""A broker with a TLS listener that wants a login and heeds access rules, and a plain one for whoever sets it up."""
+"""A broker with access rules and two TLS listeners, for logins and for certificates; a plain one to set it up."""
 
 from __future__ import annotations
 
@@ -25,18 +25,29 @@ from confluent_kafka.admin import (
 from stream.broker import Broker
 
 PROPERTIES = """
-listeners=CLIENT://{{host}}:{{port}},CONTROLLER://{{host}}:{{controller_port}},SECURE://{{host}}:{secure_port}
-advertised.listeners=CLIENT://{{host}}:{{port}},SECURE://localhost:{secure_port}
-listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL
+listeners=CLIENT://{{host}}:{{port}},CONTROLLER://{{host}}:{{controller_port}},\
+  SECURE://{{host}}:{secure_port},MUTUAL://{{host}}:{mutual_port}
+advertised.listeners=CLIENT://{{host}}:{{port}},SECURE://localhost:{secure_port},MUTUAL://localhost:{mutual_port}
+listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL,MUTUAL:SSL
 listener.name.secure.sasl.enabled.mechanisms=SCRAM-SHA-512
 listener.name.secure.scram-sha-512.sasl.jaas.config=\\
   org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.secure.ssl.keystore.type=PEM
 listener.name.secure.ssl.keystore.location={keystore}
+listener.name.mutual.ssl.keystore.type=PEM
+listener.name.mutual.ssl.keystore.location={keystore}
+listener.name.mutual.ssl.client.auth=required
+listener.name.mutual.ssl.truststore.type=PEM
+listener.name.mutual.ssl.truststore.location={authority}
+# Whatever certificate it is that the authority has signed.
+listener.name.mutual.ssl.principal.mapping.rules=RULE:^.*$/{certified}/
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 # Whoever comes by the plain listener, the broker itself for one.
 super.users=User:ANONYMOUS
 """
+
+CERTIFIED = "certified"
+"""The user that a client is for the broker when it shows a certificate of the authority."""
 
 Rule = tuple[ResourceType, str, ResourcePatternType, AclOperation]
 
@@ -45,13 +56,17 @@ Rule = tuple[ResourceType, str, ResourcePatternType, AclOperation]
 class SecureBroker:
     """The running broker.
 
-    ``plain`` and ``secure`` are the listeners' addresses, ``authority`` the file with the certificate of who signed the
-    broker's.
+    ``plain``, ``secure`` (wants a login) and ``mutual`` (wants a certificate) are the listeners' addresses,
+    ``authority`` the file with the certificate of who signed the broker's, ``certificate`` and ``key`` files of a
+    client that it has signed too.
     """
 
     plain: str
     secure: str
+    mutual: str
     authority: Path
+    certificate: Path
+    key: Path
     broker: Broker
     admin: AdminClient
 
@@ -92,14 +107,36 @@ def secure_broker(folder: Path) -> Iterator[SecureBroker]:
     authority.cert_pem.write_to_path(folder / "authority.pem")
     keystore = folder / "keystore.pem"
     keystore.write_bytes(_pkcs8(own.private_key_pem.bytes()) + b"".join(pem.bytes() for pem in own.cert_chain_pems))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    properties = PROPERTIES.format(secure_port=port, keystore=keystore)
+    certificate, key = client_files(authority, folder)
+    ports = _free_ports()
+    properties = PROPERTIES.format(
+        secure_port=ports[0],
+        mutual_port=ports[1],
+        keystore=keystore,
+        authority=folder / "authority.pem",
+        certified=CERTIFIED,
+    )
     with Broker(properties=properties) as broker:
         plain = broker.bootstrap_servers
+        secure, mutual = (f"localhost:{port}" for port in ports)
         admin = AdminClient({"bootstrap.servers": plain})
-        yield SecureBroker(plain, f"localhost:{port}", folder / "authority.pem", broker, admin)
+        yield SecureBroker(plain, secure, mutual, folder / "authority.pem", certificate, key, broker, admin)
+
+
+def client_files(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
+    """Return the files of a certificate that an authority has signed for a client, and of its key."""
+    client = authority.issue_cert("client@localhost", key_type=trustme.KeyType.RSA)
+    certificate, key = folder / "client.pem", folder / "client.key"
+    certificate.write_bytes(b"".join(pem.bytes() for pem in client.cert_chain_pems))
+    client.private_key_pem.write_to_path(key)
+    return certificate, key
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _pkcs8(pem: bytes) -> bytes:

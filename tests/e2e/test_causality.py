@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 
 from index.manifest import latest
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, quiet, running_job
-from tests.faults.history import History, out_of_order
+from tests.faults.history import History, Order
 
 ROUNDS = 100
 MANY = 600
@@ -74,7 +74,7 @@ class Writer:
         verdict = self.history.judge(self.client.matches_by_event())
         assert verdict.examples == []
         assert verdict.right > 0
-        assert out_of_order(self.client.found) == []
+        assert Order().late(self.client.found) == []
 
 
 def _body(text: str | None) -> str | None:

@@ -101,6 +101,10 @@ def test_state_that_does_not_fit_is_refused_before_spark_starts(broker: Any, tmp
         told = _refusal(msgspec.structs.replace(settings, matching=Matching(analyser="whole")), folder)
         assert "was built by the analyser 'words', and matching.analyser is 'whole'" in told
 
+        # an index of another number of shards
+        told = _refusal(_with(settings, shards=2), folder)
+        assert "was built with shards = 1, and job.shards is 2. Set job.shards back, or remove the index dir" in told
+
         # the checkpoint of another index
         shutil.copytree(settings.job.index_dir, tmp_path / "other", dirs_exist_ok=True)
         (tmp_path / "other" / "identity").write_text("0" * 32)

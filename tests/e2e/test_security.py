@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
+import trustme
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AclOperation, ResourceType
 
@@ -29,7 +30,7 @@ from stream.refusals import Contact
 from stream.settings import Settings, load_settings
 from stream.topics import ensure_topics
 from tests.e2e.harness import Client, JobUnderTest, Topics
-from tests.e2e.secure import Rule, SecureBroker, prefixed, secure_broker, topic
+from tests.e2e.secure import CERTIFIED, Rule, SecureBroker, client_files, prefixed, secure_broker, topic
 
 PASSWORD = "correct horse battery"
 
@@ -66,6 +67,15 @@ def _login(secured: SecureBroker, password: str = PASSWORD) -> dict[str, str]:
     }
 
 
+def _certificate(secured: SecureBroker) -> dict[str, str]:
+    return {
+        "kafka.client.security.protocol": "ssl",
+        "kafka.client.ssl.ca.location": str(secured.authority),
+        "kafka.client.ssl.certificate.location": str(secured.certificate),
+        "kafka.client.ssl.key.location": str(secured.key),
+    }
+
+
 def _needed(own: Topics) -> list[Rule]:
     """The rights that docs/operations.md lists for topics that are there."""
     return [
@@ -90,17 +100,21 @@ def _refusal(settings: Settings) -> str:
     raise AssertionError("nothing was refused")
 
 
-def test_a_wrong_password_is_said_after_one_or_two_attempts(
-    secured: SecureBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attempts: list[KafkaError] = []
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[KafkaError]:
+    """The errors that clients meet when they connect."""
+    met: list[KafkaError] = []
 
     class Counting(Contact):
         def __call__(self, error: KafkaError) -> None:
-            attempts.append(error)
+            met.append(error)
             super().__call__(error)
 
     monkeypatch.setattr(clients, "Contact", Counting)
+    return met
+
+
+def test_a_wrong_password_is_said_after_one_or_two_attempts(secured: SecureBroker, attempts: list[KafkaError]) -> None:
     wrong = _settings(Topics(), secured.secure, **_login(secured, "wrong password"))
     with pytest.raises(TocsinError) as caught:
         clients.reach(wrong)
@@ -137,6 +151,30 @@ def test_an_unknown_authority_and_a_missing_protocol_are_said(
         clients.reach(_settings(Topics(), secured.secure, **unknown))
     with pytest.raises(TocsinError, match=r"does not answer at .*security\.protocol"):
         clients.reach(_settings(Topics(), secured.secure), 2.0)
+
+
+def test_a_missing_and_a_strange_certificate_are_said_after_one_or_two_attempts(
+    secured: SecureBroker, tmp_path: Path, attempts: list[KafkaError]
+) -> None:
+    given = _certificate(secured)
+    strange, key = client_files(trustme.CA(), tmp_path)
+    strange_given = given | {
+        "kafka.client.ssl.certificate.location": str(strange),
+        "kafka.client.ssl.key.location": str(key),
+    }
+    missing_given = {name: value for name, value in given.items() if "certificate" not in name and "key" not in name}
+    for more, who in ((missing_given, "an anonymous client"), (strange_given, "the job's certificate")):
+        attempts.clear()
+        with pytest.raises(TocsinError) as caught:
+            clients.reach(_settings(Topics(), secured.mutual, **more))
+        wanted = (
+            rf"^Kafka at \S+ refuses {who}: .*certificate.*; see .*ssl\.certificate\.location and ssl\.key\.location"
+        )
+        assert re.search(wanted, str(caught.value))
+        assert 1 <= sum("SSL alert" in error.str() for error in attempts) <= 4
+    wrong = given | {"kafka.client.ssl.key.location": str(key)}
+    with pytest.raises(TocsinError, match=r"^kafka\.client is refused .*: ssl\.key\.location failed: .*mismatch"):
+        clients.reach(_settings(Topics(), secured.mutual, **wrong))
 
 
 def test_each_right_that_is_missing_is_named_with_the_resource(secured: SecureBroker, topics: Topics) -> None:
@@ -250,7 +288,9 @@ def _ui_port(job: JobUnderTest) -> int:
 def test_a_stop_while_the_brokers_do_not_answer_abandons_the_batch_which_runs_again(
     secured: SecureBroker, topics: Topics, tmp_path: Path
 ) -> None:
-    job = JobUnderTest(secured.plain, topics, tmp_path)
+    """The job's clients show a certificate; where all of them do, rights are given to the one it is for."""
+    secured.allow(CERTIFIED, _needed(topics))
+    job = JobUnderTest(secured.mutual, topics, tmp_path, **_certificate(secured))
     client = Client(secured.plain, job)
     assert secured.broker.pid is not None
     broker = psutil.Process(secured.broker.pid)

@@ -149,14 +149,16 @@ def driver_asleep(world: World) -> None:
         sleeper.disarm()
     asleep_since = time.monotonic()
     for process in sleeper.members():
-        process.suspend()
+        with contextlib.suppress(psutil.NoSuchProcess):  # workers and compactions come and go
+            process.suspend()
     world.job = world.another_job()
     world.job.start(wait=False)
     world.await_ready()
     while time.monotonic() < asleep_since + PAUSE_SECONDS:
         world.load(0.1)
     for process in sleeper.members():
-        process.resume()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.resume()
     code = sleeper.process.wait(PATIENCE)
     told = sleeper.process.tail(1)
     if code != 1 or not any(sentence in told for sentence in FENCED):

@@ -72,6 +72,7 @@ class History:
         self._now = 0
         self._versions: dict[str, list[Version]] = {}
         self._events: list[Published] = []
+        self._settled: dict[Coordinates, str] = {}
 
     @property
     def now(self) -> int:
@@ -80,7 +81,12 @@ class History:
 
     @property
     def events(self) -> int:
-        return len(self._events)
+        return len(self._events) + len(self._settled)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there are events that were not judged yet."""
+        return bool(self._events)
 
     def changed(self, id_: str, filter_: str | None) -> None:
         """Note a change that was acknowledged just now."""
@@ -105,8 +111,18 @@ class History:
             verdict = verdicts.setdefault(one.during, Verdict())
             self._judge_event(verdict, one.event, one.at, found.get(one.place, []))
         for place in found.keys() - {one.place for one in self._events}:
-            verdicts[""].note("wrong", f"notifications of {place}, which nobody published")
+            if (during := self._settled.get(place)) is None:
+                verdicts[""].note("wrong", f"notifications of {place}, which nobody published")
+            else:
+                late = f"notifications of {place}, all of which had come"
+                verdicts.setdefault(during, Verdict()).note("doubled", late)
         return verdicts
+
+    def settle(self) -> None:
+        """Forget the events so far, which were judged: everything of them has come, what comes now comes again."""
+        self._settled.update((one.place, one.during) for one in self._events)
+        self._events.clear()
+        self._versions = {id_: versions[-1:] for id_, versions in self._versions.items()}
 
     def _judge_event(self, verdict: Verdict, event: dict[str, Any], at: int, got: list[dict[str, Any]]) -> None:
         text = json.dumps(event)
@@ -135,23 +151,28 @@ def _in_force(versions: list[Version], at: int) -> Iterator[Version]:
     yield from islice(versions, later, None)
 
 
-def out_of_order(found: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the notifications of a subscription that came before those of an earlier event of the same partition.
+class Order:
+    """Looks, through all notifications, whether those of a subscription follow the events of each partition."""
 
-    Parameters
-    ----------
-    found
-        Notifications in the order of their partition, to which the subscription is the key.
-    """
-    last: dict[tuple[str, int], int] = {}
-    late = []
-    for n in found:
-        partition, offset = n["event"]["partition"], n["event"]["offset"]
-        before = last.setdefault((n["subscription"], partition), offset)
-        if offset < before:
-            late.append(f"{n['subscription']} was told of event {partition}:{offset} after {partition}:{before}")
-        last[n["subscription"], partition] = offset
-    return late
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, int], int] = {}
+
+    def late(self, found: Iterable[dict[str, Any]]) -> list[str]:
+        """Return the notifications of a subscription that came after those of a later event of the same partition.
+
+        Parameters
+        ----------
+        found
+            What came since the last call, in the order of its partition, to which the subscription is the key.
+        """
+        late = []
+        for n in found:
+            partition, offset = n["event"]["partition"], n["event"]["offset"]
+            before = self._last.get((n["subscription"], partition), offset)
+            if offset < before:
+                late.append(f"{n['subscription']} was told of event {partition}:{offset} after {partition}:{before}")
+            self._last[n["subscription"], partition] = offset
+        return late
 
 
 @cache

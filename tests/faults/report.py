@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +33,10 @@ class Report:
         Kinds that could not be done here, and why.
     events, changes, aborted
         Events published, subscriptions changed, transactions of the writer that it aborted.
+    seconds, spent
+        In all, and milliseconds by kind of fault.
+    runs
+        In how many runs, each after the first of which went on where the one before was cut off.
     """
 
     faults: Counter[str] = field(default_factory=Counter)
@@ -43,7 +49,25 @@ class Report:
     changes: int = 0
     aborted: int = 0
     seconds: float = 0.0
-    _spent: Counter[str] = field(default_factory=Counter)
+    spent: Counter[str] = field(default_factory=Counter)
+    runs: int = 1
+
+    def save(self, file: Path) -> None:
+        """Write everything to a file that `load` reads."""
+        written = file.with_name(f"{file.name}.new")
+        verdicts = {kind: vars(verdict) for kind, verdict in self.verdicts.items()}
+        written.write_text(json.dumps(vars(self) | {"verdicts": verdicts}), encoding="utf-8")
+        written.rename(file)
+
+    @classmethod
+    def load(cls, file: Path) -> Report:
+        """Return the report of a run that was cut off."""
+        saved = json.loads(file.read_text(encoding="utf-8"))
+        for name in ("faults", "stuck", "ended", "spent"):
+            saved[name] = Counter(saved[name])
+        saved["runs"] += 1
+        saved["verdicts"] = {kind: Verdict(**verdict) for kind, verdict in saved["verdicts"].items()}
+        return cls(**saved)
 
     @contextlib.contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -51,7 +75,7 @@ class Report:
         began = time.monotonic()
         yield
         self.faults[kind] += 1
-        self._spent[kind] += round(1000 * (time.monotonic() - began))
+        self.spent[kind] += round(1000 * (time.monotonic() - began))
 
     def note_ended(self, kind: str, sentence: str) -> None:
         self.ended[kind] += 1
@@ -85,7 +109,7 @@ class Report:
 
     def _row(self, name: str, verdict: Verdict, times: int, stuck: int, ended: int) -> list[str]:
         counts = (times, verdict.right, verdict.lost, verdict.doubled, verdict.wrong, stuck, ended)
-        seconds = self._spent.total() if name == "all" else self._spent[name]
+        seconds = self.spent.total() if name == "all" else self.spent[name]
         return [name, *(f"{count:,}" for count in counts), f"{seconds / 1000 / max(1, times):.1f}"]
 
     def heading(self) -> str:
@@ -107,12 +131,13 @@ class Report:
 
     def markdown(self, seed: int) -> str:
         """Return the table for a file, with the command that makes it."""
+        parts = "" if self.runs == 1 else f", in {self.runs} runs with `--resume`"
         lines = [
             "# Faults under load",
             "",
             "Broker, job and generator on one machine; how it is done stands at the top of `tests/faults/run.py`.",
             "",
-            f'`make faults N={self.faults.total()} ARGS="--seed {seed}"`: {self.heading()}.',
+            f'`make faults N={self.faults.total()} ARGS="--seed {seed}"`{parts}: {self.heading()}.',
             "",
             "| " + " | ".join(COLUMNS) + " |",
             "|---|" + "---:|" * (len(COLUMNS) - 1),

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from index import compaction
 from index.block.engine import BlockEngine
-from index.compaction import DAMAGED, due, watch
+from index.compaction import DAMAGED, due, startable, watch
 from index.engine import Engine
 from index.files import names
 from index.manifest import latest, versions
@@ -58,6 +59,22 @@ def test_watching_keeps_the_tail_short_and_collects_garbage_while_deltas_come(tm
     snapshot = IndexReader(tmp_path, [OracleEngine()]).at(latest(tmp_path).version)
     assert snapshot.stats.subscriptions == 41
     assert all(snapshot.get(f"s{i:02}") is not None for i in range(40))
+
+
+def test_large_merges_wait_for_each_other_and_small_ones_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in "ab":
+        publish(tmp_path, OracleEngine(), *(f"{part}{i}" for i in range(6)))
+    publish(tmp_path, OracleEngine(), "a0", "a1", "a2", "b0", "b1", "b2")
+    plans = due(tmp_path)
+    assert len(plans) == 2, "half of each of the first two is dead"
+    assert startable(tmp_path, []) == plans
+    monkeypatch.setattr(compaction, "LARGE", 2)
+    assert startable(tmp_path, []) == plans[:1]
+    assert startable(tmp_path, plans[:1]) == []
+    monkeypatch.setattr(compaction, "LARGE", 3)
+    assert startable(tmp_path, plans[:1]) == plans[1:]
 
 
 def run(index: Path, *options: str) -> subprocess.Popen[bytes]:

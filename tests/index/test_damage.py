@@ -174,7 +174,8 @@ def test_a_whole_version_keeps_the_invariants_and_a_broken_one_is_told(layout: I
     ("change", "said"),
     [
         ({"ids/data": np.frombuffer(b"ba", np.uint8)}, "ids do not ascend"),
-        ({"bodies/offsets": np.array([0, 1], np.int64)}, "offsets of its bodies"),
+        ({"bodies/blocks": np.array([[0, 0, 0], [1, 9, 0]], np.int64)}, "offsets of its bodies"),
+        ({"bodies/data": np.zeros(9, np.uint8), "bodies/blocks": np.array([[0, 0, 9], [2, 9, 0]])}, "offsets of its"),
         ({"labels/offsets": np.array([0, 5, 0], np.int64)}, "offsets of its labels"),
     ],
 )

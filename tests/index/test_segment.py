@@ -159,7 +159,7 @@ def test_another_format_is_refused_with_the_cure(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(array_file, "FORMAT", 99)
     name = write_segment(tmp_path, OracleEngine(), [simple("a")]).name
     monkeypatch.undo()
-    with pytest.raises(TocsinError, match=r"has format 99, this version reads 1. Remove the index directory") as caught:
+    with pytest.raises(TocsinError, match=r"has format 99, this version reads 1 to 2. Remove the index") as caught:
         Segment.open(tmp_path, name)
     assert not isinstance(caught.value, DamagedFile)
 

@@ -45,6 +45,12 @@ def test_a_login_and_an_authority_are_translated(tmp_path: Path, authority: trus
     assert "kafka.linger.ms" not in options, "what merely tunes the other client is left out"
 
 
+def test_a_fetch_that_waits_does_not_hold_the_next_question_back_unless_it_is_asked_to() -> None:
+    assert spark_options(load_settings(None, [], {}))["kafka.fetch.max.wait.ms"] == "1"
+    given = ["kafka.java.fetch.max.wait.ms=20"]
+    assert spark_options(load_settings(None, given, {}))["kafka.fetch.max.wait.ms"] == "20"
+
+
 def test_a_keytab_is_translated() -> None:
     client = {
         "sasl.mechanism": "GSSAPI",

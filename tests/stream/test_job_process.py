@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from schemas.errors import TocsinError
@@ -32,3 +37,33 @@ def test_a_job_that_ends_is_told_of_with_the_end_of_its_log(tmp_path: Path, monk
         assert job.wait(60) == 1
         with pytest.raises(TocsinError, match=r"exit code 1; its log ends with:\n.*no\.such\.property"):
             job.check()
+
+
+STARTER = """
+import os, signal, sys
+from pathlib import Path
+from stream.job_process import JobProcess
+from stream.settings import load_settings
+
+job = JobProcess(load_settings(Path(sys.argv[1]), [], {}), Path(sys.argv[2]))
+job.start()
+print(job.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_job_goes_when_its_starter_is_killed(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[kafka]\nbootstrap_servers = "127.0.0.1:1"\n')
+    command = [sys.executable, "-c", STARTER, str(settings), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    while _alive(int(done.stdout)):
+        time.sleep(0.02)
+    said = (tmp_path / "job.log").read_text()
+    assert said == "", "it came to its own end: it looks for its brokers for seconds, and says so"
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
