@@ -123,7 +123,7 @@ def _touched(rows: Sequence[Measured]) -> Iterator[str]:
             f"{matches / records:.2f}",
             f"{1e6 * walk / records:.0f}",
             f"{size / walk / 1e6:.2f}",
-            f"{1e6 * block.phases.get('ordering', 0.0) * CHUNK / matches:.0f}" if matches else "–",
+            f"{1e6 * block.phases.get('ordering', 0.0) * CHUNK / matches:.0f}" if block.matches >= 1 else "–",
         )
 
 
