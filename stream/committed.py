@@ -43,8 +43,13 @@ class CommittedReader:
         self._consumer = self._open()
 
     def poll(self, seconds: float) -> None:
-        """Take in what comes within that time; less when there is much."""
-        messages = self._consumer.consume(READ_AT_ONCE, seconds)
+        """Wait that long for a record and take in what has come by then; less when there is much.
+
+        To wait for more would tell the time of the first one too late.
+        """
+        messages = self._consumer.consume(1, seconds)
+        if messages:
+            messages += self._consumer.consume(READ_AT_ONCE, 0)
         arrived = time.monotonic()
         for message in messages:
             error = message.error()

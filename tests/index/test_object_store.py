@@ -200,7 +200,7 @@ def test_copies_of_objects_that_are_gone_go_when_others_come(layout: IndexDirect
 
 def test_a_large_segment_is_sent_and_fetched_in_parts(layout: IndexDirectory) -> None:
     body = "x" * 40_000
-    info = write_segment(layout, ENGINE, [Subscription(f"s{n:03}", In("a", (f"{n}{body}",))) for n in range(300)])
+    info = write_segment(layout, ENGINE, [Subscription(f"s{n:03}", In("a", (f"{n}{body}",))) for n in range(600)])
     assert info.bytes > 20_000_000
     IndexWriter(layout).publish([info], [], {})
     assert list(damage(layout, [1])) == []
