@@ -38,10 +38,12 @@ def test_a_second_process_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         words = rf"new is in use by job first, process {holder.pid} on \S+ since .*; stop that one, or .* \(job\.x\)"
         with pytest.raises(TocsinError, match=words), FolderLock(tmp_path / "new", "job.x", "second"):
             pass
-        holder.communicate()
-    subprocess.run(["kill", str(child)], check=True)
+        assert holder.stdin is not None
+        holder.stdin.close()
+        holder.wait()  # and not for the end of its output, which the child holds
     with FolderLock(tmp_path / "new", "job.x", "second"):
         pass
+    subprocess.run(["kill", str(child)], check=True)
 
 
 def test_a_killed_holder_frees_the_folder_even_while_a_child_of_it_lives(tmp_path: Path) -> None:
