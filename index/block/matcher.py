@@ -120,34 +120,34 @@ class BlockMatcher:
         They are a superset of the matches.
         """
         pairs = []
-        for span, view in self._views(block):
-            marked = self._mark(view, span)
-            for tier in range(len(self._postings.tier_bound)):
-                for at in range(self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))):
-                    group_ = marked.memory.live_group[at]
-                    records = slice(*self._postings.group_record[group_ : group_ + 2])
-                    owners = np.unique(self._postings.record_owner[records] >> 1)
-                    pairs.append(np.stack(np.meshgrid(self._reached(marked, at, span), owners), -1).reshape(-1, 2))
-            self._memory.end(marked.chunk, marked.touched)
+        for span, marked, listed in self._listings(block):
+            for at in range(listed):
+                group_ = marked.memory.live_group[at]
+                records = slice(*self._postings.group_record[group_ : group_ + 2])
+                owners = np.unique(self._postings.record_owner[records] >> 1)
+                pairs.append(np.stack(np.meshgrid(self._reached(marked, at, span), owners), -1).reshape(-1, 2))
         found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
         return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
 
     def touched(self, block: EventBlock) -> Touched:
         """Return how much of the segment all matches of a block touch."""
-        records, words = 0, 0
-        for span, view in self._views(block):
-            marked = self._mark(view, span)
-            held, second = marked.chunk.masks, self._postings.group_second
-            for tier in range(len(self._postings.tier_bound)):
-                listed = self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))
-                groups, rows = marked.memory.live_group[:listed], marked.memory.live_row[:listed]
-                groups = groups[(held[rows] & held[second[groups]]).any(axis=1)]
-                records += int((self._postings.group_record[groups + 1] - self._postings.group_record[groups]).sum())
-                words += int((self._postings.group_word[groups + 1] - self._postings.group_word[groups]).sum())
-            self._memory.end(marked.chunk, marked.touched)
-        postings = self._postings
+        postings, records, words = self._postings, 0, 0
+        for _, marked, listed in self._listings(block):
+            held, groups = marked.chunk.masks, marked.memory.live_group[:listed]
+            both = held[marked.memory.live_row[:listed]] & held[postings.group_second[groups]]
+            groups = groups[both.any(axis=1)]
+            records += int((postings.group_record[groups + 1] - postings.group_record[groups]).sum())
+            words += int((postings.group_word[groups + 1] - postings.group_word[groups]).sum())
         a_record = sum(a.itemsize for a in (postings.record_owner, postings.record_bound, postings.record_head))
         return Touched(records, postings.words.itemsize * words + a_record * records)
+
+    def _listings(self, block: EventBlock) -> Iterator[tuple[Span, Marked, int]]:
+        """Yield each chunk with how many groups are listed for each of its tiers, all of its events being alive."""
+        for span, view in self._views(block):
+            marked = self._mark(view, span)
+            for tier in range(len(self._postings.tier_bound)):
+                yield span, marked, self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))
+            self._memory.end(marked.chunk, marked.touched)
 
     def _reached(self, marked: Marked, at: int, span: Span) -> npt.NDArray[np.int64]:
         """Return the events that reach a listed group."""
