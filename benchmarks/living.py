@@ -21,7 +21,6 @@ import argparse
 import random
 import signal
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -37,6 +36,7 @@ from benchmarks.bulk_records import SLICE, records
 from benchmarks.job import BenchJob
 from benchmarks.living_report import Batch, Change, Living, report
 from benchmarks.load import Load
+from benchmarks.watch import Watch
 from benchmarks.workloads.ads import Ads
 from index.compaction import due
 from index.manifest import latest
@@ -114,20 +114,11 @@ def _measure(bootstrap: str, folder: Path, options: argparse.Namespace, console:
 @contextmanager
 def _flowing(bootstrap: str, job: BenchJob, rate: float) -> Iterator[None]:
     """Publish events at this rate until the end of the block."""
-    over = threading.Event()
     load = Load(bootstrap, job.settings.topics.events, [encode_event(event) for event in Ads(SEED).events(EVENTS)])
-
-    def steadily() -> None:
-        while not over.is_set():
-            load.steady(rate, 0.5)
-
-    thread = threading.Thread(target=steadily)
-    thread.start()
     try:
-        yield
+        with load.meanwhile(rate):
+            yield
     finally:
-        over.set()
-        thread.join()
         load.close()
 
 
@@ -180,34 +171,11 @@ def _changes(bootstrap: str, job: BenchJob, index: Path, count: int) -> list[Cha
     ]
 
 
-class _Watch:
-    """A context manager with a thread that looks until the end of the block."""
-
-    def __init__(self) -> None:
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self):  # type: ignore[no-untyped-def]
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._over.is_set():
-            self._look()
-
-    def _look(self) -> None:
-        raise NotImplementedError
-
-
-class _Versions(_Watch):
+class _Versions(Watch):
     """Sees how far the latest version has absorbed the subscriptions topic."""
 
     def __init__(self, index: Path) -> None:
-        super().__init__()
+        super().__init__(pause=0.003)
         self._index = index
         self._seen: list[tuple[float, dict[int, int]]] = []
 
@@ -219,14 +187,13 @@ class _Versions(_Watch):
         absorbed = latest(self._index).absorbed
         if not self._seen or self._seen[-1][1] != absorbed:
             self._seen.append((time.time(), absorbed))
-        time.sleep(0.003)
 
 
-class _Answers(_Watch):
+class _Answers(Watch):
     """Sees the notifications of the changes arrive."""
 
     def __init__(self, job: BenchJob) -> None:
-        super().__init__()
+        super().__init__(pause=0)
         self.arrived: dict[str, float] = {}
         self._consumer = Consumer(
             clients.reader(job.settings)

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
 
@@ -131,6 +132,23 @@ class Load:
         """Publish this event now."""
         self._producer.produce(self._topic, value=event)
         self._producer.flush(60)
+
+    @contextmanager
+    def meanwhile(self, rate: float) -> Iterator[None]:
+        """Publish ``rate`` events a second until the end of the block."""
+        over = threading.Event()
+
+        def steadily() -> None:
+            while not over.is_set():
+                self.steady(rate, 0.5)
+
+        thread = threading.Thread(target=steadily)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def burst(self, count: int) -> None:
         """Publish ``count`` events as fast as the broker takes them."""

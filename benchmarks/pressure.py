@@ -16,16 +16,15 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import threading
 import time
 from pathlib import Path
-from typing import Self
 
 import psutil
 from rich.console import Console
 
 from benchmarks.job import BenchJob
 from benchmarks.load import Load
+from benchmarks.watch import Watch
 from stream.broker import Broker
 from stream.demo.workload import build_workload
 
@@ -36,43 +35,33 @@ KEEPING_UP = 200
 """So many events under way are no lag."""
 
 
-class Watch:
+class Largest(Watch):
     """The largest memory of the job's processes, and the largest spool, while the block runs; sampled."""
 
     def __init__(self, job: BenchJob, index: Path) -> None:
+        super().__init__(pause=0.2)
         self.python = self.java = self.driver = self.worker = self.spool = 0
         self._job, self._index = job, index
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
 
     def _look(self) -> None:
-        while not self._over.wait(0.2):
-            python = java = 0
-            for process in psutil.process_iter(["name", "cmdline"]):
-                try:
-                    if os.getsid(process.pid) != self._job.pid:
-                        continue
-                    memory = process.memory_info().rss
-                except (psutil.NoSuchProcess, ProcessLookupError):
+        python = java = 0
+        for process in psutil.process_iter(["name", "cmdline"]):
+            try:
+                if os.getsid(process.pid) != self._job.pid:
                     continue
-                words = " ".join(process.info["cmdline"] or [])
-                if "stream.daemon" in words:
-                    self.worker = max(self.worker, memory)
-                elif process.pid == self._job.pid:
-                    python = memory
-                elif "java" in (process.info["name"] or ""):
-                    java = memory
-            self.python, self.java = max(self.python, python), max(self.java, java)
-            self.driver = max(self.driver, python + java)
-            self.spool = max(self.spool, sum(size(file) for file in self._index.glob("spool/*/*")))
+                memory = process.memory_info().rss
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                continue
+            words = " ".join(process.info["cmdline"] or [])
+            if "stream.daemon" in words:
+                self.worker = max(self.worker, memory)
+            elif process.pid == self._job.pid:
+                python = memory
+            elif "java" in (process.info["name"] or ""):
+                java = memory
+        self.python, self.java = max(self.python, python), max(self.java, java)
+        self.driver = max(self.driver, python + java)
+        self.spool = max(self.spool, sum(size(file) for file in self._index.glob("spool/*/*")))
 
 
 def size(file: Path) -> int:
@@ -88,7 +77,7 @@ def fan_out(events: int, subscriptions: int, console: Console) -> None:
         job = BenchJob(broker.bootstrap_servers, Path(folder), "job.top=0", "topics.partitions=1")
         job.subscribe({f"s{n}": b'{"filter": "x >= 0"}' for n in range(subscriptions)})
         began = time.monotonic()
-        with job, Watch(job, Path(folder) / "index") as watch:
+        with job, Largest(job, Path(folder) / "index") as watch:
             console.print(f"{subscriptions:,} subscriptions loaded in {time.monotonic() - began:.0f} s")
             load = Load(broker.bootstrap_servers, job.settings.topics.events, [b'{"x": 1}'])
             began = time.monotonic()
@@ -115,20 +104,9 @@ def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
             job.await_lag(KEEPING_UP)
             load.burst(rate * behind)
             began, lag = time.monotonic(), job.lag()
-            over = threading.Event()
-
-            def steadily() -> None:
-                while not over.is_set():
-                    load.steady(rate, 1)
-
-            generator = threading.Thread(target=steadily)
-            generator.start()
-            try:
+            with load.meanwhile(rate):
                 job.await_lag(KEEPING_UP)
                 seconds = time.monotonic() - began
-            finally:
-                over.set()
-                generator.join()
         answered = lag + rate * seconds
         console.print(
             f"{lag:,} events behind at {rate:,} events/s: caught up in {seconds:.1f} s, "

@@ -173,6 +173,21 @@ def _open(path: Location, kind: str, limit: int) -> ArrayFile:
     return file
 
 
+def expect_format(path: Location, found: int) -> None:
+    """Raise unless this version reads files of that format.
+
+    Raises
+    ------
+    TocsinError
+        A later version wrote it.
+    """
+    if not 1 <= found <= FORMAT:
+        raise TocsinError(
+            f"{path} has format {found}, this version reads 1 to {FORMAT}. Remove the index directory to rebuild the "
+            "index from the subscriptions topic, or run the version that wrote it."
+        )
+
+
 def _checked_contents(path: Location, raw: npt.NDArray[np.uint8]) -> tuple[int, bytes]:
     """Return the trailer's checksum and the contents' bytes, after comparing all that the trailer says."""
     if len(raw) < len(_HEAD) + _TRAILER.size:
@@ -188,11 +203,7 @@ def _checked_contents(path: Location, raw: npt.NDArray[np.uint8]) -> tuple[int, 
     found = _checksum(encoded, version, length)
     if found != checksum:
         raise DamagedFile(path, f"checksum {found:08x} of the contents", f"{checksum:08x}")
-    if not 1 <= version <= FORMAT:
-        raise TocsinError(
-            f"{path} has format {version}, this version reads 1 to {FORMAT}. Remove the index directory to rebuild the "
-            "index from the subscriptions topic, or run the version that wrote it."
-        )
+    expect_format(path, version)
     return checksum, encoded
 
 

@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 import msgspec
 
 from index import checked_json, files
-from index.array_file import FORMAT
+from index.array_file import FORMAT, expect_format
 from index.directory import MANIFEST, AnyPath, IndexDirectory
 from index.files import DamagedFile
 from index.segment import SegmentInfo
-from schemas.errors import TocsinError
 from schemas.texts import ANALYSERS, analyser
 
 
@@ -138,11 +137,7 @@ def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest
     path = IndexDirectory.of(directory).manifest(version)
     data = files.read(path)
     found = checked_json.decode(data, _FormatOnly, path).format
-    if not 1 <= found <= FORMAT:
-        raise TocsinError(
-            f"{path} has format {found}, this version reads 1 to {FORMAT}. Remove the index directory to rebuild the "
-            "index from the subscriptions topic, or run the version that wrote it."
-        )
+    expect_format(path, found)
     manifest = checked_json.decode(data, Manifest, path)
     if manifest.version != version:
         raise DamagedFile(path, f"version {manifest.version}", f"version {version}")

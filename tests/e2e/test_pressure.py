@@ -5,16 +5,17 @@ One job with a small Java heap and small limits; the figures at full size come f
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import psutil
 import pytest
 
+from benchmarks.watch import Watch
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 
 SUBSCRIPTIONS = 20_000
@@ -27,31 +28,18 @@ GROWTH_BYTES = 40_000_000
 BACKLOG = 6_000
 
 
-class Watch:
+class Peak(Watch):
     """The largest resident memory of the job's Python processes while the block runs, sampled."""
 
     def __init__(self, job: JobUnderTest) -> None:
+        super().__init__(pause=0.02)
         self.peak = 0
-        self._job = job
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
+        self._processes = [psutil.Process(job.process.pid), *job.workers()]
 
     def _look(self) -> None:
-        processes = [psutil.Process(self._job.process.pid), *self._job.workers()]
-        while not self._over.wait(0.02):
-            for process in processes:
-                try:
-                    self.peak = max(self.peak, process.memory_info().rss)
-                except psutil.NoSuchProcess:
-                    continue
+        for process in self._processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.peak = max(self.peak, process.memory_info().rss)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +79,7 @@ def test_the_memory_for_a_batch_does_not_grow_with_its_matches(running: tuple[Jo
     job, client = running
     peaks = []
     for count in (FEW, MANY):
-        with Watch(job) as watch:
+        with Peak(job) as watch:
             offsets = publish(client, count)
             client.await_committed(job.events_group, job.topics.events)
         peaks.append(watch.peak)

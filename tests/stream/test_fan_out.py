@@ -18,6 +18,7 @@ from stream.decoding import Decoding
 from stream.matcher import MatchTask, match_batches
 from stream.parts import Parts, Row
 from stream.spool import SpoolPlan
+from tests.stream.worker_records import records
 
 SUBSCRIPTIONS = 1_000
 AT_ONCE = 2_500
@@ -26,25 +27,13 @@ END = {0: EVENTS + 3}
 """Beyond the last event, as after a transaction's marker."""
 
 
-def _records(entries: list[tuple[bytes | None, Any]], partition: int = 0) -> pa.RecordBatch:
-    count = len(entries)
-    columns = {
-        "key": pa.array([key for key, _ in entries], pa.binary()),
-        "value": pa.array([json.dumps(value).encode() for _, value in entries], pa.binary()),
-        "partition": pa.array([partition] * count, pa.int32()),
-        "offset": pa.array(range(count), pa.int64()),
-        "millis": pa.array(range(count), pa.int64()),
-    }
-    return pa.record_batch(columns)
-
-
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> MatchTask:
     """A worker's task with an index in which every subscription matches every event."""
     index = tmp_path_factory.mktemp("index")
     writer = IndexWriter(index)
     entries = [(f"s{n:04}".encode(), {"filter": "x >= 0"}) for n in range(SUBSCRIPTIONS)]
-    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter([_records(entries)])))
+    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter([records(*entries)])))
     (part,) = (msgspec.msgpack.decode(v, type=AbsorbedPartition) for v in rows.values_of(found, rows.SEGMENT))
     assert part.segment is not None
     return MatchTask(
@@ -61,7 +50,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> MatchTask:
 
 
 def _events() -> pa.RecordBatch:
-    return _records([(None, {"x": n}) for n in range(EVENTS)])
+    return records(*((None, {"x": n}) for n in range(EVENTS)))
 
 
 def _notifications(taken: list[Row]) -> list[tuple[int, str]]:
@@ -135,8 +124,8 @@ def test_a_batch_that_was_committed_in_part_goes_on_there(task: MatchTask) -> No
 
 def test_rows_of_several_partitions_are_committed_with_the_offsets_of_each(task: MatchTask) -> None:
     answers = [
-        *match_batches(task, iter([_records([(None, {"x": 1})] * 2, partition=0)])),
-        *match_batches(task, iter([_records([(None, {"x": 1})] * 5, partition=1)])),
+        *match_batches(task, iter([records(*[(None, {"x": 1})] * 2, partition=0)])),
+        *match_batches(task, iter([records(*[(None, {"x": 1})] * 5, partition=1)])),
     ]
     parts = Parts(answers, {0: 9, 1: 9}, AT_ONCE, seconds=1e9)
     first = _notifications(list(parts.rows()))

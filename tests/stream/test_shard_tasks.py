@@ -24,37 +24,14 @@ from stream.shard_candidates import ORDER, SCHEMA, shard_candidates
 from stream.shard_merge import merge_batches
 from stream.shard_pass import match_shards
 from stream.spool import SpoolPlan
+from tests.stream.worker_records import records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHARDS = (1, 2, 5)
 
-RECORDS = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("millis", pa.int64()),
-    ]
-)
 SPARK_RECORDS = "key binary, value binary, partition int, offset long, millis long"
-
-
-def records(entries: Sequence[tuple[bytes | None, Any]], partition: int = 0) -> pa.RecordBatch:
-    """Return a partition's records; a value that is not bytes is written as JSON."""
-    table = [
-        {
-            "key": key,
-            "value": value if value is None or isinstance(value, bytes) else json.dumps(value).encode(),
-            "partition": partition,
-            "offset": offset,
-            "millis": 1_700_000_000_000 + offset,
-        }
-        for offset, (key, value) in enumerate(entries)
-    ]
-    return pa.RecordBatch.from_pylist(table, schema=RECORDS)
 
 
 FILTERS: dict[str, Any] = {f"s{n:03}": {"filter": f"a in ({n % 3}^0.5, {3 + n % 5})"} for n in range(200)}
@@ -87,7 +64,7 @@ def index_of(root: Path, shards: int) -> MatchTask:
 
 def absorb(root: Path, entries: Sequence[tuple[bytes | None, Any]], shards: int) -> list[AbsorbedPartition]:
     task = AbsorbTask(str(root), "subscriptions", Decoding(), shards=shards)
-    found = list(absorb_batches(task, iter([records(entries)])))
+    found = list(absorb_batches(task, iter([records(*entries)])))
     return [msgspec.msgpack.decode(value, type=AbsorbedPartition) for value in rows.values_of(found, rows.SEGMENT)]
 
 
@@ -145,7 +122,7 @@ VARIANTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_the_bytes_do_not_depend_on_the_number_of_shards(tasks: list[MatchTask], changes: dict[str, Any]) -> None:
-    batches = [records(EVENTS).slice(0, 25), records(EVENTS).slice(25)]
+    batches = [records(*EVENTS).slice(0, 25), records(*EVENTS).slice(25)]
     one, *others = [through(msgspec.structs.replace(task, **changes), batches) for task in tasks]
     assert len(of_kind(output(one), rows.NOTIFICATION)) >= 2
     for answers in others:
@@ -161,7 +138,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_shards(tasks: list[MatchTask],
 
 
 def test_rows_beyond_what_is_passed_inline_go_to_a_file_in_their_place(tasks: list[MatchTask], tmp_path: Path) -> None:
-    batches = [records(EVENTS)]
+    batches = [records(*EVENTS)]
     expected = output(through(tasks[0], batches))
     spooling = msgspec.structs.replace(tasks[1], spool=SpoolPlan(str(tmp_path), 2_000))
     answers = through(spooling, batches)
@@ -174,7 +151,7 @@ def test_rows_beyond_what_is_passed_inline_go_to_a_file_in_their_place(tasks: li
 def test_transactions_end_between_events_and_not_far_apart(tasks: list[MatchTask]) -> None:
     """Each part has whole events, and begins where the one before has ended."""
     task = msgspec.structs.replace(tasks[2], matches_at_once=400)
-    parts = Parts(through(task, [records(EVENTS)], at_once=10_000), {0: 100}, most=400, seconds=1e9)
+    parts = Parts(through(task, [records(*EVENTS)], at_once=10_000), {0: 100}, most=400, seconds=1e9)
     taken: list[Row] = []
     begin, count = 0, 0
     while not parts.done:
@@ -186,15 +163,17 @@ def test_transactions_end_between_events_and_not_far_apart(tasks: list[MatchTask
         parts.accept()
     assert begin == 100
     assert count > 3
-    assert of_kind(taken, rows.NOTIFICATION) == of_kind(output(through(tasks[0], [records(EVENTS)])), rows.NOTIFICATION)
+    assert of_kind(taken, rows.NOTIFICATION) == of_kind(
+        output(through(tasks[0], [records(*EVENTS)])), rows.NOTIFICATION
+    )
 
 
 def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch) -> None:
     task = msgspec.structs.replace(tasks[1], include_event=True)
     monkeypatch.setattr(shard_merge, "BYTES_AT_ONCE", 2_000)
-    answers = through(task, [records(EVENTS)], at_once=10_000)
+    answers = through(task, [records(*EVENTS)], at_once=10_000)
     assert max(batch.nbytes for batch in answers) < 4_000
-    whole = through(msgspec.structs.replace(tasks[0], include_event=True), [records(EVENTS)])
+    whole = through(msgspec.structs.replace(tasks[0], include_event=True), [records(*EVENTS)])
     assert of_kind(output(answers), rows.NOTIFICATION) == of_kind(output(whole), rows.NOTIFICATION)
 
 
@@ -213,12 +192,12 @@ def test_a_task_writes_a_segment_a_shard_and_each_id_lies_in_its_own(tmp_path: P
 def test_what_can_not_be_answered_is_told_from_every_shard(tasks: list[MatchTask]) -> None:
     """Of an index that does not allow an answer, and of one of another number of shards."""
     for changes, said in (({"version": 4711}, b"4711.json is damaged"), ({"shards": 2}, b"job.shards is 2")):
-        answers = through(msgspec.structs.replace(tasks[2], **changes), [records(EVENTS)])
+        answers = through(msgspec.structs.replace(tasks[2], **changes), [records(*EVENTS)])
         assert all(said in reason for reason in rows.values_of(answers, rows.FAILED))
         assert len(rows.values_of(answers, rows.FAILED)) == changes.get("shards", 5)
     registry = Decoding("avro_registry", registry=(("url", "http://127.0.0.1:1"),))
     waiting = msgspec.structs.replace(tasks[1], decoding=registry)
-    answers = through(waiting, [records([(None, b"\0\0\0\0\7\2")])])
+    answers = through(waiting, [records((None, b"\0\0\0\0\7\2"))])
     assert len(rows.values_of(answers, rows.POSTPONED)) == 2
 
 
@@ -228,7 +207,7 @@ def test_spark_merges_as_one_shard_answers_whatever_the_order_of_the_tasks(
     """Partition by partition, and when the plan is made again."""
     rng = random.Random(5)
     partitions = [[(None, {"a": rng.randrange(9), "b": rng.randrange(6)}) for _ in range(60)] for _ in range(2)]
-    batches = [records(entries, partition) for partition, entries in enumerate(partitions)]
+    batches = [records(*entries, partition=partition) for partition, entries in enumerate(partitions)]
     expected = [row for batch in batches for row in output(through(tasks[0], [batch]))]
     table = pa.Table.from_batches(reversed(batches))
     frame = spark.createDataFrame(table.to_pandas(), SPARK_RECORDS).repartitionById(2, "partition")

@@ -17,31 +17,7 @@ from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
 from stream.decoding import Decoding, RegistryFailure
 from stream.matcher import MatchTask, match_batches
 from stream.spool import SpoolPlan
-
-EVENT_SCHEMA = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("millis", pa.int64()),
-    ]
-)
-
-
-def _records(*entries: tuple[bytes | None, Any], first: int = 0) -> pa.RecordBatch:
-    """Records of partition 0; a value that is not bytes is written as JSON."""
-    table = [
-        {
-            "key": key,
-            "value": value if value is None or isinstance(value, bytes) else json.dumps(value).encode(),
-            "partition": 0,
-            "offset": first + i,
-            "millis": 1_700_000_000_000 + i,
-        }
-        for i, (key, value) in enumerate(entries)
-    ]
-    return pa.RecordBatch.from_pylist(table, schema=EVENT_SCHEMA)
+from tests.stream.worker_records import records
 
 
 def _absorb(index: Path, *batches: pa.RecordBatch) -> tuple[AbsorbedPartition, list[DeadLetter]]:
@@ -82,7 +58,7 @@ def index(tmp_path: Path) -> tuple[Path, int]:
     """Two subscriptions, of which ``a`` carries a label."""
     writer = IndexWriter(tmp_path)
     part, letters = _absorb(
-        tmp_path, _records((b"a", {"filter": "x = 1^0.5", "labels": {"who": "ann"}}), (b"b", {"filter": "x exists"}))
+        tmp_path, records((b"a", {"filter": "x = 1^0.5", "labels": {"who": "ann"}}), (b"b", {"filter": "x exists"}))
     )
     assert letters == []
     assert part.segment is not None
@@ -90,31 +66,31 @@ def index(tmp_path: Path) -> tuple[Path, int]:
 
 
 def test_the_last_valid_record_of_an_id_wins_by_offset_in_whatever_order_the_rows_come(tmp_path: Path) -> None:
-    later = _records((b"s", {"filter": "v = 2"}), (b"s", b"broken"), (b"gone", None), first=10)
-    earlier = _records((b"s", {"filter": "v = 1"}), (b"gone", {"filter": "v = 1"}))
+    later = records((b"s", {"filter": "v = 2"}), (b"s", b"broken"), (b"gone", None), first=10)
+    earlier = records((b"s", {"filter": "v = 1"}), (b"gone", {"filter": "v = 1"}))
     part, letters = _absorb(tmp_path, later, earlier)
     assert part.removed == ["gone"]
     assert [(letter.key, letter.offset, letter.reason) for letter in letters] == [(b"s", 11, "subscription.json")]
     assert part.segment is not None
     assert part.segment.count == 1
     version = IndexWriter(tmp_path).publish([part.segment], part.removed, {0: 13})
-    found = list(match_batches(_task(tmp_path, version), iter([_records((None, {"v": 1}), (None, {"v": 2}))])))
+    found = list(match_batches(_task(tmp_path, version), iter([records((None, {"v": 1}), (None, {"v": 2}))])))
     assert [body["event"]["offset"] for _, body in _notifications(found)] == [1]
 
 
 def test_a_record_without_a_key_is_a_dead_letter(tmp_path: Path) -> None:
-    part, letters = _absorb(tmp_path, _records((None, {"filter": "v = 1"}), (b"s", {"filter": "v = 1"})))
+    part, letters = _absorb(tmp_path, records((None, {"filter": "v = 1"}), (b"s", {"filter": "v = 1"})))
     assert [letter.reason for letter in letters] == ["key.null"]
     assert part.segment is not None
     assert part.segment.count == 1
 
 
 def test_a_partition_without_records_makes_no_rows(tmp_path: Path) -> None:
-    assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([_records()]))) == []
+    assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([records()]))) == []
 
 
 def test_one_record_a_match_is_keyed_by_subscription_and_ranked(index: tuple[Path, int]) -> None:
-    found = list(match_batches(_task(*index), iter([_records((b"k", {"x": 1}), (None, {"y": 1}))])))
+    found = list(match_batches(_task(*index), iter([records((b"k", {"x": 1}), (None, {"y": 1}))])))
     ref = {"topic": "events", "partition": 0, "offset": 0, "key": "k", "time": "2023-11-14T22:13:20.000Z"}
     assert _notifications(found) == [
         (b"a", {"subscription": "a", "score": 0.5, "rank": 1, "event": ref, "labels": {"who": "ann"}}),
@@ -124,14 +100,14 @@ def test_one_record_a_match_is_keyed_by_subscription_and_ranked(index: tuple[Pat
 
 def test_one_record_an_event_is_keyed_like_the_event_and_carries_its_body_when_asked(index: tuple[Path, int]) -> None:
     task = _task(*index, emit="event", include_event=True)
-    ((key, body),) = _notifications(list(match_batches(task, iter([_records((b"k", {"x": 1}), (None, {"y": 1}))]))))
+    ((key, body),) = _notifications(list(match_batches(task, iter([records((b"k", {"x": 1}), (None, {"y": 1}))]))))
     assert key == b"k"
     assert [(match["subscription"], match["score"]) for match in body["matches"]] == [("a", 0.5), ("b", 0.0)]
     assert body["event_body"] == {"x": 1}
 
 
 def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tuple[Path, int]) -> None:
-    found = list(match_batches(_task(*index), iter([_records((None, None), (b"k", b'{"x":'), (None, {"x": 1}))])))
+    found = list(match_batches(_task(*index), iter([records((None, None), (b"k", b'{"x":'), (None, {"x": 1}))])))
     assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
     assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
     assert rows.total_counts(found).dead_letters == 1
@@ -143,7 +119,7 @@ def _avro_task(index: tuple[Path, int], failure: RegistryFailure) -> MatchTask:
     return _task(*index, decoding=decoding)
 
 
-FRAMED = _records(*[(None, b"\0\0\0\0\7\2")] * 3, (None, b"{}"))
+FRAMED = records(*[(None, b"\0\0\0\0\7\2")] * 3, (None, b"{}"))
 
 
 def test_a_registry_that_does_not_answer_postpones_the_whole_batch(index: tuple[Path, int]) -> None:
@@ -153,7 +129,7 @@ def test_a_registry_that_does_not_answer_postpones_the_whole_batch(index: tuple[
     (reason,) = rows.values_of(list(match_batches(task, batches)), rows.POSTPONED)
     assert b"can't be reached for schema 7" in reason
     assert list(batches) == []
-    keyed = _records(*[(b"s", b"\0\0\0\0\7\2")] * 3)
+    keyed = records(*[(b"s", b"\0\0\0\0\7\2")] * 3)
     before = sorted((index[0] / "segments").iterdir())
     found = list(absorb_batches(AbsorbTask(str(index[0]), "subscriptions", task.decoding), iter([keyed, keyed])))
     assert [batch.column(0).to_pylist() for batch in found] == [[rows.POSTPONED]]
@@ -176,7 +152,7 @@ def test_a_registry_that_does_not_answer_makes_dead_letters_when_that_is_asked_f
 
 def test_spooled_rows_are_the_same_rows_in_the_same_order(index: tuple[Path, int]) -> None:
     """Past its limit a task writes a file and sends a path; the driver reads the rows back in their place."""
-    batches = [_records(*[(None, {"x": n % 2})] * 3, first=3 * n) for n in range(20)]
+    batches = [records(*[(None, {"x": n % 2})] * 3, first=3 * n) for n in range(20)]
     inline = list(match_batches(_task(*index), iter(batches)))
     spooling = _task(*index, spool=SpoolPlan(str(index[0] / "spool"), 400))
     spooled = list(match_batches(spooling, iter(batches)))
@@ -188,7 +164,7 @@ def test_spooled_rows_are_the_same_rows_in_the_same_order(index: tuple[Path, int
 
 
 def test_a_replay_of_the_same_task_gives_the_same_bytes(index: tuple[Path, int]) -> None:
-    batch = _records(*[(b"k%d" % n, {"x": n % 3}) for n in range(50)])
+    batch = records(*[(b"k%d" % n, {"x": n % 3}) for n in range(50)])
     first, second = (
         [b.to_pylist() for b in match_batches(_task(*index), iter([batch])) if b.column(0)[0].as_py() != rows.COUNTS]
         for _ in range(2)
