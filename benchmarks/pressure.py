@@ -52,13 +52,12 @@ class Largest(Watch):
                 memory = process.memory_info().rss
             except (psutil.NoSuchProcess, ProcessLookupError):
                 continue
-            words = " ".join(process.info["cmdline"] or [])
-            if "stream.daemon" in words:
-                self.worker = max(self.worker, memory)
-            elif process.pid == self._job.pid:
+            if process.pid == self._job.pid:
                 python = memory
-            elif "java" in (process.info["name"] or ""):
+            elif process.info["name"] == "java":
                 java = memory
+            elif "stream.daemon" in (process.info["cmdline"] or []):
+                self.worker = max(self.worker, memory)
         self.python, self.java = max(self.python, python), max(self.java, java)
         self.driver = max(self.driver, python + java)
         self.spool = max(self.spool, sum(size(file) for file in self._index.glob("spool/*/*")))

@@ -63,7 +63,7 @@ def _expand_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if kind == rows.SPOOL:
             yield batch.slice(start, i - start)
             start = i + 1
-            with pa.memory_map(batch.column(2)[i].as_py().decode()) as source:
+            with pa.OSFile(batch.column(2)[i].as_py().decode(), "rb") as source:  # a map of it would fill the memory
                 reader = pa.ipc.open_file(source)
                 for n in range(reader.num_record_batches):
                     yield reader.get_batch(n)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -84,6 +85,15 @@ def test_a_worker_holds_no_more_matches_than_it_may_unless_one_event_has_more(
     tight = msgspec.structs.replace(task, matches_at_once=10)
     assert _notifications(_taken(list(match_batches(tight, iter([_events()]))))) == ALL
     assert held == [(1, SUBSCRIPTIONS)] * EVENTS
+
+
+def test_the_spools_file_is_read_and_not_mapped_so_that_it_does_not_fill_the_drivers_memory(task: MatchTask) -> None:
+    answers = list(match_batches(task, iter([_events()])))
+    (file,) = (value.decode() for value in rows.values_of(answers, rows.SPOOL))
+    expanded = spool.expand(iter(answers))
+    held = [next(expanded) for _ in answers] + [next(expanded)]
+    assert sum(batch.nbytes for batch in held) > 0
+    assert file not in {mapped.path for mapped in psutil.Process().memory_maps()}
 
 
 def test_a_large_batch_is_committed_in_parts_of_whole_events_and_a_part_may_be_taken_again(task: MatchTask) -> None:
