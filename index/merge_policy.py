@@ -1,9 +1,10 @@
 """The merge policy: a pure function from the sizes of a version's segments to the merges that are due.
 
 The segments of a shard fall into levels by their number of live subscriptions, each level `FACTOR` times as large as
-the one below. A level that has gathered `FACTOR` segments is merged into one of the next level. A subscription is
-therefore rewritten about once a level, and at most ``FACTOR - 1`` segments stand in each: the policy of Lucene's
-LogMergePolicy.
+the one below. A level that has gathered `FACTOR` segments is merged into one of the next level, and one whose fewer
+segments fill a segment at the bound of `MERGED_LIMIT` is merged into such ones. A subscription is therefore rewritten
+about once a level, and at most ``FACTOR - 1`` segments stand in each that the bound does not cut: the policy of
+Lucene's LogMergePolicy.
 """
 
 from __future__ import annotations
@@ -100,7 +101,11 @@ def _level(alive: int) -> int:
 
 
 def _merges(members: Sequence[SegmentStat]) -> list[list[SegmentStat]]:
-    """Return a level's merges; ``members`` ascend by live subscriptions, so the smallest are merged first."""
+    """Return a level's merges; ``members`` ascend by live subscriptions, so the smallest are merged first.
+
+    Where `MERGED_LIMIT` ends a batch early, it need only fill more than half of it: what comes of it then never meets
+    its like in a merge again, so that large segments are few without being rewritten over and over.
+    """
     batch: list[SegmentStat] = []
     total = 0
     for stat in members:
@@ -108,6 +113,7 @@ def _merges(members: Sequence[SegmentStat]) -> list[list[SegmentStat]]:
             break
         batch.append(stat)
         total += stat.alive
-    due = [batch] if len(batch) >= FACTOR else []
+    full = 1 < len(batch) < len(members) and total > MERGED_LIMIT / 2
+    due = [batch] if full or len(batch) >= FACTOR else []
     taken = {stat.name for stats in due for stat in stats}
     return due + [[s] for s in members if s.name not in taken and s.dead > DEAD_SHARE * s.count]

@@ -182,8 +182,12 @@ def main() -> int:
     options = parser.parse_args()
     before = Report.load(options.resume) if options.resume and options.resume.exists() else None
 
+    told = len(before.reasons) if before else 0
+
     def tell(report: Report) -> None:
-        print(report.heading(), *report.reasons[-1:], *report.total.examples[:1], sep="\n  ", flush=True)
+        nonlocal told
+        print(report.heading(), *report.reasons[told:], *report.total.examples[:1], sep="\n  ", flush=True)
+        told = len(report.reasons)
         if options.resume:
             report.save(options.resume)
         if options.table:

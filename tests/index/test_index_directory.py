@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from index import failpoints, tail, writer
 from index.block.engine import BlockEngine
+from index.byte_rows import ByteRows
 from index.compaction import due, merge, stats_of
 from index.directory import IndexDirectory
 from index.engine import Engine
@@ -30,11 +32,12 @@ from index.merge_policy import MergePlan, everything
 from index.oracle import best_matches
 from index.pins import pin, unpin_before
 from index.reader import IndexReader, Snapshot
-from index.segment import SegmentInfo, write_segment
+from index.shards import shard_numbers
 from index.writer import IndexWriter
 from schemas.expression import And, Not
 from schemas.records import Event, Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.index.sharding import write_segments
 from tests.strategies import IDS, events, subscription
 
 
@@ -59,6 +62,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     """Holds the directory, and beside it what each version must contain."""
 
     engine: Engine = OracleEngine()
+    shards = 1
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +75,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         """Also a rule below: a process that begins anew finds everything in the directory."""
-        self.writer = IndexWriter(self.layout, "source")
+        self.writer = IndexWriter(self.layout, "source", shards=self.shards)
         self.reader = IndexReader(self.layout, [self.engine])
 
     @rule()
@@ -88,8 +92,8 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     def absorb_twice(self, delta: dict[str, Subscription | None]) -> None:
         """A replay publishes nothing."""
         version = self._publish(delta, False)
-        ghost = write_segment(self.layout, self.engine, [Subscription("ghost", Not(And(())))])
-        assert self.writer.publish([ghost], list(self.model), {0: self.offset}) == version
+        ghost = write_segments(self.layout, self.engine, self.shards, [Subscription("ghost", Not(And(())))])
+        assert self.writer.publish(ghost, list(self.model), {0: self.offset}) == version
         assert version == latest_version(self.layout)
 
     @rule(delta=deltas(), other=deltas())
@@ -102,16 +106,13 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(latest(self.layout).segments) > 1)
     @rule(delta=deltas())
     def absorb_after_a_merge_got_between(self, delta: dict[str, Subscription | None]) -> None:
-        names = [entry.segment.name for entry in latest(self.layout).segments]
-        self._interrupted(
-            lambda: self._publish(delta, False), lambda: merge(self.layout, MergePlan(tuple(names)), self.engine)
-        )
+        plan = self._merge_of_a_shard()
+        self._interrupted(lambda: self._publish(delta, False), lambda: merge(self.layout, plan, self.engine))
 
     @precondition(lambda self: latest(self.layout).segments)
     @rule(data=st.data())
     def merge_some(self, data: st.DataObject) -> None:
-        names = [entry.segment.name for entry in latest(self.layout).segments]
-        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+        chosen = data.draw(st.lists(st.sampled_from(self._merge_of_a_shard().inputs), min_size=1, unique=True))
         assert merge(self.layout, MergePlan(tuple(chosen)), self.engine) == latest_version(self.layout)
 
     @rule()
@@ -124,9 +125,12 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     def compact(self) -> None:
         for plan in everything(stats_of(latest(self.layout).segments)):
             assert merge(self.layout, plan, self.engine) == latest_version(self.layout)
-        assert [(entry.dead_count, entry.alive) for entry in latest(self.layout).segments] == (
-            [(0, len(self.model))] if self.model else []
-        )
+        alive = Counter(shard_numbers(ByteRows.of([id_.encode() for id_ in self.model]), self.shards).tolist())
+        entries = latest(self.layout).segments
+        assert {entry.segment.shard: (entry.dead_count, entry.alive) for entry in entries} == {
+            shard: (0, count) for shard, count in alive.items()
+        }
+        assert len(entries) == len(alive)
 
     @rule(delta=deltas(), split=st.booleans(), operations=st.integers(0, 60))
     def absorb_is_cut_off_and_replayed(
@@ -146,7 +150,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     @precondition(lambda self: latest(self.layout).segments)
     @rule(operations=st.integers(0, 40))
     def merge_is_cut_off(self, operations: int) -> None:
-        plan = MergePlan(tuple(entry.segment.name for entry in latest(self.layout).segments))
+        plan = self._merge_of_a_shard()
         self._cut_off(lambda: merge(self.layout, plan, self.engine), operations)
 
     @rule(operations=st.integers(0, 20))
@@ -165,9 +169,9 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
                     delta.clear()
                 return super().build(subscriptions)
 
-        names = [entry.segment.name for entry in latest(self.layout).segments if entry.alive]
-        if names:
-            assert merge(self.layout, MergePlan(tuple(names)), Interrupted()) == latest_version(self.layout)
+        plan = self._merge_of_a_shard(alive=True)
+        if plan.inputs:
+            assert merge(self.layout, plan, Interrupted()) == latest_version(self.layout)
 
     @rule()
     def pin_latest(self) -> None:
@@ -235,21 +239,29 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         self.offset += 1
         bodies = _bodies(delta)
         halves = [bodies[::2], bodies[1::2]] if split else [bodies]
-        segments: list[SegmentInfo] = [write_segment(self.layout, self.engine, half) for half in halves if half]
+        segments = [info for half in halves for info in write_segments(self.layout, self.engine, self.shards, half)]
         removed = [id_ for id_, body in delta.items() if body is None]
         version = self.writer.publish(segments, removed, {0: self.offset})
         self._apply(delta)
         return version
 
     def _publish_apart(self, delta: dict[str, Subscription | None]) -> None:
-        bodies = _bodies(delta)
-        segments = [write_segment(self.layout, self.engine, bodies)] if bodies else []
-        IndexWriter(self.layout).publish(segments, [id_ for id_, body in delta.items() if body is None], {})
+        segments = write_segments(self.layout, self.engine, self.shards, _bodies(delta))
+        removed = [id_ for id_, body in delta.items() if body is None]
+        IndexWriter(self.layout, shards=self.shards).publish(segments, removed, {})
         self._apply(delta)
 
     def _apply(self, delta: dict[str, Subscription | None]) -> None:
         kept = {id_: body for id_, body in self.model.items() if id_ not in delta}
         self.model = kept | {body.id: body for body in _bodies(delta)}
+
+    def _merge_of_a_shard(self, alive: bool = False) -> MergePlan:
+        """Return a merge of all segments of the shard that has most; of those that are alive, where it is said."""
+        inputs: dict[int, tuple[str, ...]] = {}
+        for entry in latest(self.layout).segments:
+            if entry.alive or not alive:
+                inputs[entry.segment.shard] = (*inputs.get(entry.segment.shard, ()), entry.segment.name)
+        return MergePlan(max(inputs.values(), key=len, default=()))
 
     def _cut_off(self, work: Callable[[], object], operations: int) -> bool:
         """Let the process end after so many places of `failpoints`, and begin anew; return whether it came so far.
@@ -322,12 +334,20 @@ class BlockIndexDirectoryMachine(IndexDirectoryMachine):
     engine = BlockEngine()
 
 
+class ShardedIndexDirectoryMachine(IndexDirectoryMachine):
+    """The same with three shards."""
+
+    shards = 3
+
+
 LIMITS = settings(max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TestIndexDirectory = IndexDirectoryMachine.TestCase
 TestIndexDirectory.settings = LIMITS
 TestBlockIndexDirectory = BlockIndexDirectoryMachine.TestCase
 TestBlockIndexDirectory.settings = LIMITS
+TestShardedIndexDirectory = ShardedIndexDirectoryMachine.TestCase
+TestShardedIndexDirectory.settings = LIMITS
 
 
 SMALL_RUNS = {

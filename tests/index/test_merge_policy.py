@@ -45,6 +45,10 @@ TABLE: list[tuple[str, Sizes, list[list[int]]]] = [
     ("segments dead as a whole are dropped together", [(5, 5), (7, 0), (9, 9)], [[0, 2]]),
     ("one dead as a whole is dropped beside a merge", [(1, 0)] * 8 + [(3, 3)], [[8], list(range(8))]),
     ("no merge beyond the limit of a host", [(5_000_000, 0)] * 8, []),
+    ("segments that are too large to be eight at once merge as many as fit", [(700_000, 0)] * 4, [[0, 1, 2]]),
+    ("they wait until there are as many", [(700_000, 0)] * 3, []),
+    ("what is full stays as it is", [(700_000, 0), (2_100_000, 0), (2_100_000, 0)], []),
+    ("no merge for less than half a full segment", [(600_000, 0), (600_000, 0), (2_400_000, 0)], []),
     ("a large dead-heavy segment is still rewritten", [(20_000_000, 10_000_000)], [[0]]),
 ]
 
@@ -68,8 +72,9 @@ def test_merges_are_disjoint_bounded_and_useful(sizes: Sizes) -> None:
     for group in inputs:
         dropped = all(stat.alive == 0 for stat in group)
         rewritten = len(group) == 1 and group[0].dead > DEAD_SHARE * group[0].count
-        merged = FACTOR <= len(group) <= INPUTS_LIMIT and sum(stat.alive for stat in group) <= MERGED_LIMIT
-        assert dropped or rewritten or merged
+        total = sum(stat.alive for stat in group)
+        many = FACTOR <= len(group) <= INPUTS_LIMIT or (len(group) > 1 and total > MERGED_LIMIT / 2)
+        assert dropped or rewritten or (many and total <= MERGED_LIMIT)
 
 
 @given(st.lists(st.integers(1, 30_000), min_size=1, max_size=300))
@@ -91,6 +96,24 @@ def test_carrying_out_the_plans_ends_with_few_segments_and_few_rewrites(deltas: 
     assert sum(sizes.values()) == held
     assert len(sizes) <= (FACTOR - 1) * levels
     assert written <= held * (levels + FACTOR)
+
+
+@given(st.lists(st.integers(100_000, 2_000_000), min_size=1, max_size=60))
+def test_large_segments_become_full_ones_and_are_not_rewritten_over_and_over(deltas: list[int]) -> None:
+    sizes: dict[str, int] = {}
+    written: dict[str, int] = {}
+    for i, count in enumerate(deltas):
+        sizes[f"d{i}"] = count
+        while due := plan([SegmentStat(name, alive, 0, alive) for name, alive in sizes.items()]):
+            for merge in due:
+                total = sum(sizes.pop(name) for name in merge.inputs)
+                sizes["+".join(merge.inputs)] = total
+                for delta in "+".join(merge.inputs).split("+"):
+                    written[delta] = written.get(delta, 0) + 1
+    assert sum(sizes.values()) == sum(deltas)
+    assert max(written.values(), default=0) <= 4
+    small = [size for size in sizes.values() if size <= MERGED_LIMIT / 2]
+    assert len(small) <= 2 * (FACTOR - 1)
 
 
 EVERYTHING: list[tuple[str, Sizes, list[list[int]]]] = [

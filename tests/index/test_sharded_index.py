@@ -19,13 +19,14 @@ from index.manifest import EMPTY, SegmentEntry, latest, publish, versions
 from index.merge_policy import FACTOR, MergePlan, SegmentStat, everything, plan
 from index.oracle import best_matches
 from index.reader import IDLE_VERSIONS, IndexReader, Snapshot
-from index.segment import Segment, SegmentInfo, write_segment
+from index.segment import Segment, write_segment
 from index.shards import Shard, shard_numbers
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from schemas.expression import In
 from schemas.records import Event, Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.index.sharding import write_segments
 
 ENGINE = OracleEngine()
 
@@ -33,13 +34,6 @@ ENGINE = OracleEngine()
 def numbers(ids: list[str], shards: int) -> list[int]:
     found: list[int] = shard_numbers(ByteRows.of([id_.encode() for id_ in ids]), shards).tolist()
     return found
-
-
-def write(root: Path, shards: int, bodies: list[Subscription]) -> list[SegmentInfo]:
-    """Write a segment of each shard that has some."""
-    of = numbers([s.id for s in bodies], shards)
-    parts = [[s for s, number in zip(bodies, of, strict=True) if number == shard] for shard in range(shards)]
-    return [write_segment(root, ENGINE, part, shard) for shard, part in enumerate(parts) if part]
 
 
 def wants(id_: str, *values: int, weight: float = 1.0) -> Subscription:
@@ -113,7 +107,7 @@ def test_all_shards_together_answer_as_one_does(
             model.pop(id_, None)
         model |= {s.id: s for s in bodies}
         for shards, root in roots.items():
-            IndexWriter(root, shards=shards).publish(write(root, shards, bodies), removed, {})
+            IndexWriter(root, shards=shards).publish(write_segments(root, ENGINE, shards, bodies), removed, {})
     expected = [best_matches(model.values(), event, event.top) for event in EVENTS]
     for shards, root in roots.items():
         if merged:
@@ -135,7 +129,7 @@ def test_merges_stay_within_a_shard(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path, shards=3)
     for n in range(3 * FACTOR):
         bodies = [wants(f"s{n}-{m}", m) for m in range(4)]
-        writer.publish(write(tmp_path, 3, bodies), [f"s{n - 1}-0"], {0: n + 1})
+        writer.publish(write_segments(tmp_path, ENGINE, 3, bodies), [f"s{n - 1}-0"], {0: n + 1})
         for merging in due(tmp_path):
             merge(tmp_path, merging, ENGINE)
     assert compact(tmp_path, ENGINE) == []
@@ -167,7 +161,7 @@ def test_the_policy_plans_shard_by_shard() -> None:
 def test_segments_that_are_dead_as_a_whole_are_dropped_whatever_their_shards(tmp_path: Path) -> None:
     ids = [f"s{n}" for n in range(8)]
     writer = IndexWriter(tmp_path, shards=2)
-    writer.publish(write(tmp_path, 2, [wants(id_, 1) for id_ in ids]), [], {})
+    writer.publish(write_segments(tmp_path, ENGINE, 2, [wants(id_, 1) for id_ in ids]), [], {})
     writer.publish([], ids, {})
     assert [entry.alive for entry in latest(tmp_path).segments] == [0, 0]
     compact(tmp_path, ENGINE)
@@ -176,7 +170,9 @@ def test_segments_that_are_dead_as_a_whole_are_dropped_whatever_their_shards(tmp
 
 
 def test_another_number_of_shards_is_refused(tmp_path: Path) -> None:
-    IndexWriter(tmp_path, shards=2).publish(write(tmp_path, 2, [wants("a", 1), wants("b", 1)]), [], {0: 1})
+    IndexWriter(tmp_path, shards=2).publish(
+        write_segments(tmp_path, ENGINE, 2, [wants("a", 1), wants("b", 1)]), [], {0: 1}
+    )
     said = r"was built with shards = 2, and job\.shards is 3\. Set job\.shards back, or remove the index directory"
     with pytest.raises(TocsinError, match=said):
         IndexWriter(tmp_path, shards=3).publish([], ["a"], {0: 2})
@@ -195,7 +191,7 @@ def test_a_reader_of_one_shard_opens_its_segments_only_and_keeps_them(
 ) -> None:
     writer = IndexWriter(tmp_path, shards=2)
     bodies = [wants(f"s{n}", 1) for n in range(10)]
-    version = writer.publish(write(tmp_path, 2, bodies), [], {})
+    version = writer.publish(write_segments(tmp_path, ENGINE, 2, bodies), [], {})
     opened: list[int] = []
     open_ = Segment.open
 
@@ -241,7 +237,9 @@ def test_an_index_of_one_shard_is_written_as_before_there_were_any(tmp_path: Pat
 
     for shards in (1, 2):
         root = tmp_path / str(shards)
-        IndexWriter(root, shards=shards).publish(write(root, shards, [wants("s0", 1), wants("s1", 1)]), [], {})
+        IndexWriter(root, shards=shards).publish(
+            write_segments(root, ENGINE, shards, [wants("s0", 1), wants("s1", 1)]), [], {}
+        )
     one, two = content(tmp_path / "1"), content(tmp_path / "2")
     assert set(two) - set(one) == {"shards"}
     assert '"shard"' not in json.dumps(one)
