@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.timing import Stopwatch, fastest, no_collection
 from index.block.engine import BlockEngine
-from index.block.matcher import Touched, Words
+from index.block.matcher import Words
+from index.block.reached import Touched, touched
 from index.engine import Matches, Parts
 from index.event_block import EventBlock
 from schemas.records import Event, Subscription
@@ -121,7 +122,7 @@ def measure_block(
         Cost(*again.over(len(events))),
         _phases(matcher.match, prepared, len(events)),
         Cost(*writing.over(len(events))),
-        matcher.touched(prepared[0]),
+        touched(matcher, prepared[0]),
     )
     return result, parts
 

@@ -54,21 +54,6 @@ class Marked(NamedTuple):
     memory: Memory
 
 
-class Touched(NamedTuple):
-    """What is read of a segment's postings for a block.
-
-    Attributes
-    ----------
-    records
-        Records of the groups whose two rows hold together, counted for each chunk: the tests that are made.
-    bytes
-        Their owners, bounds, heads and words, tails included.
-    """
-
-    records: int
-    bytes: int
-
-
 class BlockMatcher:
     """A segment's arrays and the memory to match with.
 
@@ -78,6 +63,11 @@ class BlockMatcher:
         What `index.block.builder.build_parts` made.
     words
         W for all blocks; None chooses by the number of events.
+
+    Attributes
+    ----------
+    postings
+        The segment's posting lists.
     """
 
     is_bounded: Literal[True] = True
@@ -86,10 +76,10 @@ class BlockMatcher:
         parts = {name: read_only(parts, name) for name in parts}
         self._sizes = Sizes(*parts["sizes"].tolist())
         self._rows = group(RowArrays, parts)
-        self._postings = group(PostingArrays, parts)
+        self.postings = group(PostingArrays, parts)
         self._scores = group(ScoreArrays, parts)
         self._translator = Translator(parts)
-        self._memory = Workspace(self._sizes, self._rows, self._postings, len(parts["attribute_tags"]))
+        self._memory = Workspace(self._sizes, self._rows, self.postings, len(parts["attribute_tags"]))
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
         self._room: int | None = None
@@ -114,46 +104,13 @@ class BlockMatcher:
         both = Matches.joined(found)
         return both.take(np.argsort(both.event, kind="stable"))
 
-    def candidates(self, block: EventBlock) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the (event, ordinal) pairs that the access sets let through, before any program runs, each once.
-
-        They are a superset of the matches.
-        """
-        pairs = []
-        for span, marked, listed in self._listings(block):
-            for at in range(listed):
-                group_ = marked.memory.live_group[at]
-                records = slice(*self._postings.group_record[group_ : group_ + 2])
-                owners = np.unique(self._postings.record_owner[records] >> 1)
-                pairs.append(np.stack(np.meshgrid(self._reached(marked, at, span), owners), -1).reshape(-1, 2))
-        found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
-        return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
-
-    def touched(self, block: EventBlock) -> Touched:
-        """Return how much of the segment all matches of a block touch."""
-        postings, records, words = self._postings, 0, 0
-        for _, marked, listed in self._listings(block):
-            held, groups = marked.chunk.masks, marked.memory.live_group[:listed]
-            both = held[marked.memory.live_row[:listed]] & held[postings.group_second[groups]]
-            groups = groups[both.any(axis=1)]
-            records += int((postings.group_record[groups + 1] - postings.group_record[groups]).sum())
-            words += int((postings.group_word[groups + 1] - postings.group_word[groups]).sum())
-        a_record = sum(a.itemsize for a in (postings.record_owner, postings.record_bound, postings.record_head))
-        return Touched(records, postings.words.itemsize * words + a_record * records)
-
-    def _listings(self, block: EventBlock) -> Iterator[tuple[Span, Marked, int]]:
+    def listings(self, block: EventBlock) -> Iterator[tuple[Span, Marked, int]]:
         """Yield each chunk with how many groups are listed for each of its tiers, all of its events being alive."""
         for span, view in self._views(block):
             marked = self._mark(view, span)
-            for tier in range(len(self._postings.tier_bound)):
+            for tier in range(len(self.postings.tier_bound)):
                 yield span, marked, self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))
             self._memory.end(marked.chunk, marked.touched)
-
-    def _reached(self, marked: Marked, at: int, span: Span) -> npt.NDArray[np.int64]:
-        """Return the events that reach a listed group."""
-        memory, held = marked.memory, marked.chunk.masks
-        bits = held[memory.live_row[at]] & held[self._postings.group_second[memory.live_group[at]]]
-        return span.first + np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
 
     def _views(self, block: EventBlock) -> Iterator[tuple[Span, View]]:
         cut = spans(block.size, self._words)
@@ -188,12 +145,12 @@ class BlockMatcher:
         memory.filters[:] = 0
         spread(memory.filters, chunk.masks, chunk.first_range, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():
-            scoring.weigh(span.first, span.stop - span.first, view.entries, self._postings.row_attribute, memory.weight)
+            scoring.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
 
     def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64]) -> int:
         """List the groups of a tier that alive events reach."""
-        chunk, memory, postings = marked.chunk, marked.memory, self._postings
+        chunk, memory, postings = marked.chunk, marked.memory, self.postings
         groups = walk.pick(
             (0,) * span.words,
             self._memory.touched,
@@ -227,7 +184,7 @@ class BlockMatcher:
         everyone = np.full(span.words, ~np.uint64(0))
         out = self._memory.found
         dealer = Dealer(span.first, span.stop - span.first)
-        for tier in range(len(self._postings.tier_bound)):
+        for tier in range(len(self.postings.tier_bound)):
             groups = self._pick(marked, span, tier, everyone)
             cursor = np.array([0, -1, 0])
             while cursor[0] < groups:
@@ -236,7 +193,7 @@ class BlockMatcher:
                     span.first,
                     marked.chunk,
                     self._rows,
-                    self._postings,
+                    self.postings,
                     self._scores,
                     view.entries.plain,
                     marked.memory,
@@ -250,7 +207,7 @@ class BlockMatcher:
                         late,
                         marked.chunk,
                         self._rows,
-                        self._postings,
+                        self.postings,
                         self._scores,
                         view.entries,
                         marked.memory,
@@ -266,9 +223,9 @@ class BlockMatcher:
         marked = self._mark(view, span)
         events = span.stop - span.first
         best = Best.of(block.top[span.first : span.stop], self.count)
-        scoring.limits(span.first, events, view.entries, self._postings.row_attribute, best.scale, best.slack)
+        scoring.limits(span.first, events, view.entries, self.postings.row_attribute, best.scale, best.slack)
         alive = np.zeros(span.words, np.uint64)
-        for tier, bound in enumerate(self._postings.tier_bound.tolist()):
+        for tier, bound in enumerate(self.postings.tier_bound.tolist()):
             if not top.alive(best.need, bound, alive):
                 break
             groups = self._pick(marked, span, tier, alive)
@@ -277,7 +234,7 @@ class BlockMatcher:
                 span.first,
                 marked.chunk,
                 self._rows,
-                self._postings,
+                self.postings,
                 self._scores,
                 view.entries,
                 marked.memory,

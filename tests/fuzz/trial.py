@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Words
+from index.block.reached import candidates
 from index.byte_rows import ByteRows
 from index.engine import Matches, Parts
 from index.event_block import EventBlock
@@ -139,7 +140,7 @@ class _Trial:
     def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
         """Whatever matches must be among the candidates."""
         matcher: BlockMatcher = BlockEngine(words).open(parts)
-        event, ordinal = matcher.candidates(EventBlock.from_events(self.events))
+        event, ordinal = candidates(matcher, EventBlock.from_events(self.events))
         missing = self.table.holds.copy()
         missing[ordinal, event] = False
         self.counts.compared += 1

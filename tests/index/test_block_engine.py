@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.block import matcher as matching
-from index.block import ordering, ranking, workspace
+from index.block import ordering, ranking, reached, workspace
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Span, spans
 from index.event_block import EventBlock
@@ -26,7 +26,7 @@ def opened(*expressions: object) -> BlockMatcher:
 
 
 def candidates(matcher: BlockMatcher, *happened: Event) -> list[tuple[int, int]]:
-    event, ordinal = matcher.candidates(EventBlock.from_events(happened))
+    event, ordinal = reached.candidates(matcher, EventBlock.from_events(happened))
     return sorted(zip(event.tolist(), ordinal.tolist(), strict=True))
 
 
