@@ -7,7 +7,6 @@ ordinary is left to the codec, which says what is wrong with it.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -23,7 +22,7 @@ DEPTH = 4
 """Trees of more levels are left to the codec: each level is scanned once more for every level above it."""
 
 
-class Known(NamedTuple):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """A tree that is allowed in mode all.
 
     Attributes

@@ -89,11 +89,11 @@ class PlainReader:
             leaves = (expression,)
         known = self._form
         try:
-            forms = [known[id(leaf)] for leaf in leaves]
+            forms = list(map(known.__getitem__, map(id, leaves)))
         except KeyError:
             forms = [self._number(leaf) for leaf in leaves]
         attribute = self._attribute
-        if NOT_PLAIN in forms or len({attribute[form] for form in forms}) < len(forms):
+        if NOT_PLAIN in forms or len(set(map(attribute.__getitem__, forms))) < len(forms):
             return None
         return forms
 
@@ -114,14 +114,17 @@ class PlainReader:
         single = [self._attribute[clause[0]] for clause in clauses if len(clause) == 1]
         if len(clauses) > _MOST_BRANCHES or len(set(single)) < len(single):
             return None
-        about = [{self._attribute[form] for form in clause} for clause in clauses]
+        about = [set(map(self._attribute.__getitem__, clause)) for clause in clauses]
         nested = [(small, large) for small, large in permutations(range(len(about)), 2) if about[small] <= about[large]]
         absorbed = {large for small, large in nested if self._absorbs(clauses, small, large)}
         return [clause for place, clause in enumerate(clauses) if place not in absorbed] if absorbed else clauses
 
     def _absorbs(self, clauses: Sequence[list[int]], small: int, large: int) -> bool:
         """Return whether a branch makes another superfluous: that implies it, and scores the same."""
-        less, more = (frozenset(map(self._leaf_key, clauses[place])) for place in (small, large))
+        more = set(map(self._leaf_key, clauses[large]))
+        if self._leaf_key(clauses[small][0]) not in more:
+            return False  # as nearly always
+        less = set(map(self._leaf_key, clauses[small]))
         return less <= more and (len(less), small) < (len(more), large) and self._score(less) == self._score(more)
 
     def _score(self, keys: Iterable[int]) -> list[int]:
