@@ -217,7 +217,10 @@ class _Answers(Watch):
             time.sleep(0.1)
 
     def _look(self) -> None:
-        for message in self._consumer.consume(5_000, 0.02):
+        messages = self._consumer.consume(1, 0.02)
+        if messages:
+            messages += self._consumer.consume(5_000, 0)  # to wait for more would tell the first one's time too late
+        for message in messages:
             if message.error() is None and (key := message.key().decode()).startswith(PROBE):
                 self.arrived.setdefault(key, time.time())
 
