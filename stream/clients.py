@@ -220,21 +220,25 @@ class TopicEnds:
         self._partitions = {}
 
     def of(self, topic: str) -> Offsets:
-        """Return the next offset of each partition: all that was acknowledged lies below it.
+        """Return the next offset of each partition for who reads what is committed.
 
-        Records of open transactions lie above it, and so do those of a transaction that was committed within the last
-        milliseconds: Kafka answers the commit before it has marked the partitions. Waiting for them would hold events
-        back as long as any producer keeps a transaction open, which some do for minutes.
+        That is where the first open transaction begins, whatever lies behind it; `stream.acknowledged` waits for those.
         """
         return self._offsets(topic, OffsetSpec.latest())
+
+    def of_all_records(self, topic: str) -> Offsets:
+        """Return the next offset of each partition, of open transactions too: all that was acknowledged lies below."""
+        return self._offsets(topic, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def beginnings(self, topic: str) -> Offsets:
         """Return the first offset of each partition that is still there."""
         return self._offsets(topic, OffsetSpec.earliest())
 
-    def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
+    def _offsets(
+        self, topic: str, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
+    ) -> Offsets:
         asked = [(topic, partition) for partition in range(self.partitions(topic))]
-        answers = self.ask(lambda admin: list_offsets(admin, asked, spec, IsolationLevel.READ_COMMITTED))
+        answers = self.ask(lambda admin: list_offsets(admin, asked, spec, isolation))
         return {partition: offset for (_, partition), offset in answers.items()}
 
 

@@ -19,6 +19,7 @@ from schemas.errors import TocsinError
 from schemas.texts import set_analyser
 from stream import clients
 from stream.absorber import AbsorbTask
+from stream.acknowledged import AcknowledgedEnd
 from stream.batches import PAUSE_MS, BatchFunction, BatchGate, start_query
 from stream.bindings import bind
 from stream.checkpoint import Offsets
@@ -205,10 +206,12 @@ class Job:
             shards=job.shards,
         )
         output = self._outputs["events"]
+        patience = self._settings.subscriptions.open_transaction_seconds
+        end = AcknowledgedEnd(ends, self._sources["subscriptions"], patience, progress.sleep, self._reporter.say)
         batches = EventBatches(
             task,
             checkpoint,
-            lambda: self._subscriptions_end(ends),
+            end,
             output,
             progress,
             self._metrics,
@@ -217,20 +220,6 @@ class Job:
         )
         self._metrics.begin_at(output.committed)
         self._start(spark, "events", ends, start, job.max_events_per_batch, checkpoint, batches)
-
-    def _subscriptions_end(self, ends: clients.TopicEnds) -> Offsets:
-        """Return the end of the topic, of which events must not be matched without a partition that was added.
-
-        Raises
-        ------
-        TocsinError
-            One was.
-        """
-        before = self._sources["subscriptions"]
-        now = ends.partitions_now(before.topic)
-        if now != before.partitions:
-            raise TocsinError(f"the job began with {before}, and now there are {now}; start the job again, it says why")
-        return ends.of(before.topic)
 
     def _start(
         self,

@@ -48,6 +48,20 @@ class IndexProgress:
             self._stopping = True
             self._changed.notify_all()
 
+    def sleep(self, seconds: float) -> None:
+        """Let at most that time pass.
+
+        Raises
+        ------
+        Stopping
+            The job is being stopped.
+        """
+        with self._changed:
+            if not self._stopping:
+                self._changed.wait(seconds)
+            if self._stopping:
+                raise Stopping
+
     def pause(self, seconds: float) -> None:
         """Let that time pass because something outside the job does not answer; who waits for the index waits longer.
 

@@ -107,6 +107,16 @@ class Subscriptions(msgspec.Struct, frozen=True, kw_only=True):
             "sees to it that all records of an id go to one partition."
         ),
     ] = "any"
+    open_transaction_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=60,
+            description="How long a batch of events waits for transactions that are open on the subscriptions topic: "
+            "behind the first record of one, Kafka shows nobody what others have written and it has acknowledged. One "
+            "that is open for longer is passed over with what lies behind it, until it ends. 0: events never wait.",
+        ),
+    ] = 5.0
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):

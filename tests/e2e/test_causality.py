@@ -138,6 +138,22 @@ def test_what_an_aborted_transaction_wrote_is_seen_by_nobody(writer: Writer) -> 
     writer.check()
 
 
+def test_a_change_acknowledged_behind_an_open_transaction_is_applied(writer: Writer) -> None:
+    """Nobody who reads what is committed sees it before the transaction, which is another producer's, has ended."""
+    producer = writer.transactional()
+    for n in range(16):
+        producer.begin_transaction()
+        for other in range(IDS):  # in both partitions
+            producer.produce(writer.job.topics.subscriptions, b'{"filter": "round < 0"}', f"open-{other}")
+        assert producer.flush(60) == 0
+        writer.change(writer.changes_of_a_round())
+        writer.publish()
+        time.sleep(0.08 * (n % 8))  # most of the time the event's batch has begun before the transaction ends
+        producer.commit_transaction(60)
+        writer.note({f"open-{other}": "round < 0" for other in range(IDS)})
+    writer.check()
+
+
 def test_a_job_that_was_killed_and_lags_behind_applies_what_was_acknowledged_before(writer: Writer) -> None:
     job = writer.job
     job.arm("events.offsets-sent", signal.SIGKILL)
