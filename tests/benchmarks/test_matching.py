@@ -24,7 +24,7 @@ from benchmarks.reach import REACH, verdicts
 from benchmarks.timing import Span, fastest
 from benchmarks.workloads.registry import WORKLOADS, workload
 from index.block.engine import BlockEngine
-from index.block.matcher import Touched
+from index.block.reached import Touched
 from index.engine import Matches
 from index.engines import engine_named
 from schemas.errors import TocsinError
