@@ -217,10 +217,7 @@ class _Answers(Watch):
             time.sleep(0.1)
 
     def _look(self) -> None:
-        messages = self._consumer.consume(1, 0.02)
-        if messages:
-            messages += self._consumer.consume(5_000, 0)  # to wait for more would tell the first one's time too late
-        for message in messages:
+        for message in clients.records_at_hand(self._consumer, 0.02):
             if message.error() is None and (key := message.key().decode()).startswith(PROBE):
                 self.arrived.setdefault(key, time.time())
 

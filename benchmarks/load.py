@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 from confluent_kafka import Consumer, Producer
 
+from stream import clients
+
 
 class Answer(msgspec.Struct):
     """The part of a notification that the clock needs."""
@@ -82,11 +84,7 @@ class Clock:
     def _read(self) -> None:
         decode = msgspec.json.Decoder(Answer).decode
         while not self._stop.is_set():
-            # Asked for many, the client waits for them until the time is over: the first one alone is waited for.
-            first = self._consumer.poll(0.05)
-            if first is None:
-                continue
-            for message in (first, *self._consumer.consume(5_000, 0)):
+            for message in clients.records_at_hand(self._consumer, 0.05):
                 if message.error() is not None:
                     continue
                 now = time.time()

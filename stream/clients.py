@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
@@ -240,6 +240,15 @@ class TopicEnds:
         asked = [(topic, partition) for partition in range(self.partitions(topic))]
         answers = self.ask(lambda admin: list_offsets(admin, asked, spec, isolation))
         return {partition: offset for (_, partition), offset in answers.items()}
+
+
+def records_at_hand(consumer: Consumer, seconds: float, most: int = 5_000) -> list[Message]:
+    """Wait that long for a record and return it with those behind it that have come, about ``most``, errors included.
+
+    Asked for many, the client waits for them until the time is over: so only the first one is waited for.
+    """
+    first = consumer.poll(seconds)
+    return [] if first is None else [first, *consumer.consume(most, 0)]
 
 
 Place = tuple[str, int]

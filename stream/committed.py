@@ -11,8 +11,6 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 from stream import clients
 from stream.settings import Settings
 
-READ_AT_ONCE = 5000
-
 
 class CommittedReader:
     """A consumer of no group.
@@ -43,13 +41,8 @@ class CommittedReader:
         self._consumer = self._open()
 
     def poll(self, seconds: float) -> None:
-        """Wait that long for a record and take in what has come by then; less when there is much.
-
-        To wait for more would tell the time of the first one too late.
-        """
-        messages = self._consumer.consume(1, seconds)
-        if messages:
-            messages += self._consumer.consume(READ_AT_ONCE, 0)
+        """Wait that long for a record and take in what has come by then; less when there is much."""
+        messages = clients.records_at_hand(self._consumer, seconds)
         arrived = time.monotonic()
         for message in messages:
             error = message.error()

@@ -144,10 +144,8 @@ class TopicReader:
         TocsinError
             The brokers went away or refuse to be read.
         """
-        first = self._consumer.poll(seconds)
-        if first is None:
-            return []
-        return [record for record in [first, *self._consumer.consume(READ_AT_ONCE, 0)] if self._is_record(record)]
+        found = clients.records_at_hand(self._consumer, seconds, READ_AT_ONCE)
+        return [record for record in found if self._is_record(record)]
 
     def _is_record(self, record: Message) -> bool:
         error = record.error()

@@ -9,6 +9,26 @@ from types import TracebackType
 from typing import Any, Self
 
 
+class RegistryHandler(BaseHTTPRequestHandler):
+    """Answers as a schema registry does, without a log; a subclass knows what."""
+
+    def found(self, path: str) -> tuple[int, Any]:
+        """Return status and body for a path."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        status, body = self.found(self.path)
+        payload = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *args: Any) -> None:
+        """Keep the test's output clean."""
+
+
 class SchemaRegistry:
     """A context manager; what is registered survives `stop`, and so does the port."""
 
@@ -32,27 +52,15 @@ class SchemaRegistry:
     def start(self) -> None:
         registry = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                registry.asked.append(self.path)
-                path = self.path.partition("?")[0]
+        class Handler(RegistryHandler):
+            def found(self, path: str) -> tuple[int, Any]:
+                registry.asked.append(path)
+                path = path.partition("?")[0]
                 id_ = path.rpartition("/")[2]
                 schema = registry._schemas.get(int(id_)) if path.startswith("/schemas/ids/") else None
                 if schema is None:
-                    self._answer(404, {"error_code": 40403, "message": "Schema not found"})
-                else:
-                    self._answer(200, {"schema": schema})
-
-            def _answer(self, status: int, body: dict[str, Any]) -> None:
-                payload = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, *args: Any) -> None:
-                """Keep the test's output clean."""
+                    return 404, {"error_code": 40403, "message": "Schema not found"}
+                return 200, {"schema": schema}
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._port = self._server.server_port

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,42 +79,44 @@ def test_merges_are_disjoint_bounded_and_useful(sizes: Sizes) -> None:
         assert dropped or rewritten or (many and total <= MERGED_LIMIT)
 
 
+def carried_out(deltas: list[int]) -> tuple[list[int], Counter[int]]:
+    """Add segments one by one and carry out all plans; return the sizes, and how often each delta was rewritten."""
+    segments: dict[str, list[int]] = {}
+    rewrites: Counter[int] = Counter()
+
+    def size(held: list[int]) -> int:
+        return sum(deltas[delta] for delta in held)
+
+    for i in range(len(deltas)):
+        segments[f"d{i}"] = [i]
+        while due := plan([SegmentStat(name, size(held), 0, size(held)) for name, held in segments.items()]):
+            for merge in due:
+                merged = [delta for name in merge.inputs for delta in segments.pop(name)]
+                segments["+".join(merge.inputs)] = merged
+                rewrites.update(merged)
+    return [size(held) for held in segments.values()], rewrites
+
+
 @given(st.lists(st.integers(1, 30_000), min_size=1, max_size=300))
 def test_carrying_out_the_plans_ends_with_few_segments_and_few_rewrites(deltas: list[int]) -> None:
     """The number of segments grows with the logarithm of what they hold, and so does the work."""
-    sizes: dict[str, int] = {}
-    written = 0
-    for i, count in enumerate(deltas):
-        sizes[f"d{i}"] = count
-        while due := plan([SegmentStat(name, alive, 0, alive) for name, alive in sizes.items()]):
-            for merge in due:
-                total = sum(sizes.pop(name) for name in merge.inputs)
-                sizes["+".join(merge.inputs)] = total
-                written += total
+    sizes, rewrites = carried_out(deltas)
+    written = sum(deltas[delta] * times for delta, times in rewrites.items())
     held = sum(deltas)
     levels = 1
     while LEVEL_ZERO * FACTOR ** (levels - 1) <= held:
         levels += 1
-    assert sum(sizes.values()) == held
+    assert sum(sizes) == held
     assert len(sizes) <= (FACTOR - 1) * levels
     assert written <= held * (levels + FACTOR)
 
 
 @given(st.lists(st.integers(100_000, 2_000_000), min_size=1, max_size=60))
 def test_large_segments_become_full_ones_and_are_not_rewritten_over_and_over(deltas: list[int]) -> None:
-    sizes: dict[str, int] = {}
-    written: dict[str, int] = {}
-    for i, count in enumerate(deltas):
-        sizes[f"d{i}"] = count
-        while due := plan([SegmentStat(name, alive, 0, alive) for name, alive in sizes.items()]):
-            for merge in due:
-                total = sum(sizes.pop(name) for name in merge.inputs)
-                sizes["+".join(merge.inputs)] = total
-                for delta in "+".join(merge.inputs).split("+"):
-                    written[delta] = written.get(delta, 0) + 1
-    assert sum(sizes.values()) == sum(deltas)
-    assert max(written.values(), default=0) <= 4
-    small = [size for size in sizes.values() if size <= MERGED_LIMIT / 2]
+    sizes, rewrites = carried_out(deltas)
+    assert sum(sizes) == sum(deltas)
+    assert max(rewrites.values(), default=0) <= 4
+    small = [size for size in sizes if size <= MERGED_LIMIT / 2]
     assert len(small) <= 2 * (FACTOR - 1)
 
 

@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +26,7 @@ from schemas.avro_codec import (
 from schemas.errors import Refused
 from schemas.expression import Exists
 from schemas.records import Event, Subscription
+from tests.e2e.registry import RegistryHandler
 from tests.schemas.avro_records import body, record_of, refusal_of
 
 A = '{"op":"exists","attribute":"a"}'
@@ -102,17 +103,9 @@ def test_a_record_whose_prefix_or_schema_is_wrong_is_refused(registry: SchemaReg
 def http_registry(status: int, answer: Any) -> Iterator[SchemaRegistryClient]:
     """Serve one answer to every request, and give a client of that server."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            payload = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
-
-        def log_message(self, *args: Any) -> None:
-            """Keep the test's output clean."""
+    class Handler(RegistryHandler):
+        def found(self, path: str) -> tuple[int, Any]:
+            return status, answer
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
