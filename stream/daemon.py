@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
 
 SINGLE_THREADED = {
     # NumPy's BLAS starts a thread a core when it is imported; a worker has one core, and kernels of its own.
@@ -21,6 +22,9 @@ SINGLE_THREADED = {
 }
 
 
+Worker = Callable[[socket, bool], int]
+"""Serves one connection of Spark in a process of its own, and returns the process's exit code."""
+
 ENGINE = "TOCSIN_ENGINE"
 """The environment variable that names the engine whose kernels are compiled beforehand; see `stream.session`."""
 
@@ -29,9 +33,10 @@ def main() -> None:
     """Load everything, then serve Spark."""
     os.environ.update({name: value for name, value in SINGLE_THREADED.items() if name not in os.environ})
     with_output_on_stderr(load)
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
-    manager()
+    daemon.worker = ended_quietly(daemon.worker)  # type: ignore[assignment]
+    daemon.manager()
 
 
 def load() -> None:
@@ -52,6 +57,22 @@ def load() -> None:
     gc.collect()
     # Workers collect garbage after each task; of the frozen objects, 25 ms of it, they need not.
     gc.freeze()
+
+
+def ended_quietly(worker: Worker) -> Worker:
+    """Return Spark's worker, which ends without a word when nobody takes its answer any more.
+
+    So it is when a job ends or a task is given up, of which Java tells. Spark's daemon ends such a worker likewise, but
+    leaves a stack trace in the log, which is no line of JSON where the log has such lines.
+    """
+
+    def quiet(sock: socket, authenticated: bool) -> int:
+        try:
+            return worker(sock, authenticated)
+        except BrokenPipeError:
+            os._exit(1)
+
+    return quiet
 
 
 def with_output_on_stderr(function: Callable[[], None]) -> None:
