@@ -190,7 +190,7 @@ class PostingArrays(NamedTuple):
     shared_start, shared_group
         int64 [rows + 1], int32: the shared groups that have row r in their access set; they follow all others.
     record_owner
-        int32 [records]: subscription << 1 | whether other records have the same owner.
+        int32 [records]: subscription << 1 | whether it has other clauses; the records of one clause never meet.
     record_bound
         float32 [records]: no score of the record is higher for a plain event, in units of 1 / SCORE_SCALE.
     record_head

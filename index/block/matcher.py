@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block import masks, scoring, top, walk
+from index.block.dealing import dealt
+from index.block.hits import Hits, Singles, Tally, settle, tally
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
 from index.block.ordering import Dealer, Runs, arranged
@@ -44,6 +46,14 @@ def spans(events: int, words: Words | None = None) -> list[Span]:
 
 def _fitting(events: int) -> Words:
     return next((words for words in _CHOSEN if 64 * words >= events), _CHOSEN[-1])
+
+
+def _bits(events: npt.NDArray[np.bool_], words: int) -> npt.NDArray[np.uint64]:
+    """Return a mask of so many words of the events that are true."""
+    bits = np.zeros(8 * words, np.uint8)
+    packed = np.packbits(events, bitorder="little")
+    bits[: len(packed)] = packed
+    return bits.view(np.dtype("<u8")).astype(np.uint64, copy=False)
 
 
 class Marked(NamedTuple):
@@ -119,9 +129,12 @@ class BlockMatcher:
             yield span, view
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
-        find = self._best if few else self._all
-        found = arranged(self.count, [find(view, span, block) for span, view in self._views(block)])
-        if few or not (block.top > 0).any():
+        views = self._views(block)
+        if few:
+            return arranged(self.count, [self._best(view, span, block) for span, view in views])
+        chunks = [self._all(view, span) for span, view in views]
+        found = chunks[0] if len(chunks) == 1 else Matches.joined(chunks)
+        if not (block.top > 0).any():
             return found
         limits = block.top[found.event]
         rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
@@ -178,45 +191,64 @@ class BlockMatcher:
             )
         )
 
-    def _all(self, view: View, span: Span, block: EventBlock) -> Runs:
-        """Return all matches of a span."""
-        marked = self._mark(view, span)
+    def _all(self, view: View, span: Span) -> Matches:
+        """Return all matches of a span, in order."""
+        marked, lanes = self._mark(view, span), (0,) * span.words
         everyone = np.full(span.words, ~np.uint64(0))
-        out = self._memory.found
-        dealer = Dealer(span.first, span.stop - span.first)
+        plain = _bits(view.entries.plain[span.first : span.stop], span.words)
+        found, hits, size = self._memory.found(span.words), Hits.of(span.words), 0
+        dealer, matches = Dealer(span.first, span.stop - span.first), 0
         for tier in range(len(self.postings.tier_bound)):
             groups = self._pick(marked, span, tier, everyone)
             cursor = np.array([0, -1, 0])
             while cursor[0] < groups:
-                n, late = walk.walk(
-                    (0,) * span.words,
-                    span.first,
+                n = walk.walk(
+                    lanes,
                     marked.chunk,
                     self._rows,
                     self.postings,
                     self._scores,
-                    view.entries.plain,
                     marked.memory,
                     groups,
                     cursor,
-                    out,
+                    found,
                 )
-                if late:
-                    walk.settle(
-                        span.first,
-                        late,
-                        marked.chunk,
-                        self._rows,
-                        self.postings,
-                        self._scores,
-                        view.entries,
-                        marked.memory,
-                        out,
-                    )
-                dealer.add(out.event[:n], out.owner[:n], out.points[:n])
-                self._use_room(n, marked)
+                counted = Tally(*tally(lanes, n, plain, found))
+                self._use_room(counted.all, marked)
+                matches += counted.all - counted.single
+                hits = hits.with_room(size, size + n + counted.late)
+                singles = Singles.of(counted.single)
+                size, count = settle(
+                    lanes,
+                    span.first,
+                    n,
+                    plain,
+                    marked.chunk,
+                    self._rows,
+                    self.postings,
+                    self._scores,
+                    view.entries,
+                    marked.memory,
+                    found,
+                    hits,
+                    size,
+                    singles,
+                )
+                if count:
+                    dealer.add(singles.event[:count], singles.owner[:count], singles.points[:count])
         self._memory.end(marked.chunk, marked.touched)
-        return dealer.runs()
+        return self._joined(span, hits, size, matches, dealer)
+
+    def _joined(self, span: Span, hits: Hits, size: int, matches: int, dealer: Dealer) -> Matches:
+        """Return the matches of plain events, which are hits, and those of others, which have been dealt."""
+        plain = dealt(hits, size, matches, (2 * self.count).bit_length(), span.first, span.stop - span.first)
+        if dealer.is_empty:
+            return plain
+        others = arranged(self.count, [dealer.runs()])
+        if not len(plain.event):
+            return others
+        both = Matches.joined([plain, others])
+        return both.take(np.argsort(both.event, kind="stable"))
 
     def _best(self, view: View, span: Span, block: EventBlock) -> Runs:
         """Return the best matches of a span, as many as each event wants."""

@@ -1,4 +1,4 @@
-"""Puts the matches of a block in the order of `index.engine.Matches`: dealt to their events, then sorted there.
+"""Puts single matches in the order of `index.engine.Matches`: dealt to their events, then sorted there.
 
 Each full buffer of matches is dealt to its chunk's events while it is in the cache; what it leaves is a *run*, one
 stretch an event. When all chunks are done, an event's stretches are gathered, and a match becomes one integer: how far
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from index.block.kernel import inlined, kernel
-from index.block.layout import NO_MATCH, Int32s, Int64s
+from index.block.layout import Int32s, Int64s
 from index.engine import Matches
 
 Number = TypeVar("Number", np.int32, np.int64)
@@ -69,7 +69,7 @@ class Dealer:
         self._owner, self._points = np.empty(0, np.int32), np.empty(0, np.int64)
 
     def add(self, event: Int32s, owner: Int32s, points: Int64s) -> None:
-        """Deal matches, which are copied; those that score `NO_MATCH` are none."""
+        """Deal matches, which are copied."""
         room = self._size + len(event)
         if room > len(self._owner):
             self._owner = _grown(self._owner, self._size, room)
@@ -78,6 +78,11 @@ class Dealer:
         cut[0] = self._size
         self._size = int(deal(event, owner, points, self._first, cut, self._owner, self._points))
         self._cuts.append(cut[:-1])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been dealt."""
+        return not self._cuts
 
     def runs(self) -> Runs:
         """Return what has been dealt."""
@@ -121,16 +126,14 @@ def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
 def deal(event, owner, points, first, cut, owner_out, points_out):  # type: ignore[no-untyped-def]
     """Write the matches event by event from ``cut[0]`` on, and where each event's end to ``cut``; return the end."""
     for i in range(len(event)):
-        if points[i] != NO_MATCH:
-            cut[event[i] - first + 2] += 1
+        cut[event[i] - first + 2] += 1
     cut[1] = cut[0]
     for e in range(2, len(cut)):
         cut[e] += cut[e - 1]
     for i in range(len(event)):
-        if points[i] != NO_MATCH:
-            at = cut[event[i] - first + 1]
-            cut[event[i] - first + 1] = at + 1
-            owner_out[at], points_out[at] = owner[i], points[i]
+        at = cut[event[i] - first + 1]
+        cut[event[i] - first + 1] = at + 1
+        owner_out[at], points_out[at] = owner[i], points[i]
     return cut[-1]
 
 
@@ -162,7 +165,7 @@ def sort_events(chunk, event, owner_bits, seen, out, written):  # type: ignore[n
             break
         for i in range(n):
             key[i] = ((best - points[i]) >> shift) << owner_bits | np.int64(owner[i])
-        in_other = sort_keys(key, other, n, width + owner_bits, tallies)
+        in_other = sort_keys(key, other, n, 0, width + owner_bits, tallies)
         sorted_ = other if in_other else key
         written = unpack(sorted_, n, best, shift, owner_bits, seen, chunk.first + event, out, written)
         event += 1
@@ -204,22 +207,32 @@ def bits_of(points, n):  # type: ignore[no-untyped-def]
     return best, width, shift
 
 
+@njit(cache=True, nogil=True)
+def sort_places(key, other, low, high, order):  # type: ignore[no-untyped-def]
+    """Sort keys by their bits ``low`` to ``high``; write the bits below, in that order, to ``order``."""
+    tallies = np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
+    in_other = sort_keys(key, other, len(key), low, high, tallies)
+    sorted_ = other if in_other else key
+    for i in range(len(order)):
+        order[i] = sorted_[i] & ((np.int64(1) << low) - 1)
+
+
 @inlined
-def sort_keys(key, other, n, bits, tallies):  # type: ignore[no-untyped-def]
-    """Sort the first ``n`` keys of so many bits; return whether they now stand in ``other``."""
+def sort_keys(key, other, n, low, high, tallies):  # type: ignore[no-untyped-def]
+    """Sort the first ``n`` keys by their bits ``low`` to ``high``; return whether they now stand in ``other``."""
     if n <= _SMALL:
         insert(key, n, n * n)
         return False
     telling = 3
     while n >> (telling - 3):
         telling += 1
-    telling = min(telling, bits)
+    telling = min(telling, high - low)
     digit = 8 if n <= _FEW_KEYS else _DIGIT
-    in_other = sort_digits(key, other, n, bits - telling, bits, (telling + digit - 1) // digit, tallies)
+    in_other = sort_digits(key, other, n, high - telling, high, (telling + digit - 1) // digit, tallies)
     a, b = (other, key) if in_other else (key, other)
     if insert(a, n, _MOVES * n):
         return in_other
-    return in_other != sort_digits(a, b, n, 0, bits, (bits + _DIGIT - 1) // _DIGIT, tallies)
+    return in_other != sort_digits(a, b, n, low, high, (high - low + _DIGIT - 1) // _DIGIT, tallies)
 
 
 @kernel

@@ -72,10 +72,11 @@ def lay_out(
     attribute = row_attributes(rows)
     written = write_records(programs, copies, second, lazy, attribute >= 0, leaves, codes)
     owner = owners[copies.clause]
+    several = np.bincount(owners)[owner] > 1 if len(owner) else np.zeros(0, np.bool_)
     records = Records(
         row,
         second,
-        owner,
+        owner << 1 | several,
         programs.bound[copies.clause] + np.maximum(points[owner], 0),
         written.heads.astype(np.uint16),
         written.lengths,
@@ -92,7 +93,7 @@ class Records(NamedTuple):
     Attributes
     ----------
     row, second, owner
-        int32: p, q and the subscription; p is the number of rows for shared records.
+        int32: p, q and the owner word; p is the number of rows for shared records.
     bound
         float64.
     head
@@ -136,7 +137,6 @@ class Records(NamedTuple):
         awake = np.repeat(np.arange(posted, posted + len(shared)), [len(access) for access in shared])
         shared_row = np.fromiter(chain.from_iterable(shared), np.int32, len(awake))
         by_row = np.argsort(shared_row, kind="stable")
-        several = np.bincount(taken.owner)[taken.owner] > 1 if len(order) else np.zeros(0, np.bool_)
         return {
             "tier_bound": np.array([self.bound[(tier == t) | is_shared].max(initial=0.0) for t in range(tiers)]),
             "group_start": np.searchsorted(place[first], np.arange(tiers * rows + 1)).astype(np.int32),
@@ -145,7 +145,7 @@ class Records(NamedTuple):
             "group_word": word_start[np.append(first, len(order))].astype(np.int32),
             "shared_start": np.searchsorted(shared_row[by_row], np.arange(rows + 1)).astype(np.int64),
             "shared_group": awake[by_row].astype(np.int32),
-            "record_owner": (taken.owner << 1 | several).astype(np.int32),
+            "record_owner": taken.owner.astype(np.int32),
             "record_bound": rounded_up(taken.bound),
             "record_head": taken.head,
             "words": words[places_of(starts_of(self.lengths, len(order))[:-1][order], taken.lengths)],

@@ -97,7 +97,7 @@ def _raise(best, event, points):  # type: ignore[no-untyped-def]
 
 @kernel
 def _to_heap(best, event, wanted, owner, points):  # type: ignore[no-untyped-def]
-    """Of an owner with several records only the best score is held.
+    """Of an owner with several clauses only the best score is held.
 
     The root never gets better, so an owner that has fallen out comes back only by a score that beats what it had.
     """
@@ -183,7 +183,7 @@ def _cut(best, event):  # type: ignore[no-untyped-def]
 
 @kernel
 def _distinct(best, start, size):  # type: ignore[no-untyped-def]
-    """Move an owner's best match, and every match of an owner with one record, to the front; return their number."""
+    """Move an owner's best match, and every match of an owner with one clause, to the front; return their number."""
     doubtful = 0
     for place in range(start, start + size):
         doubtful += best.owner[place] & 1

@@ -1,8 +1,7 @@
 """Kernels that find all matches of a chunk: pick the groups at hand, then test their records.
 
-The buffer of matches has a fixed size; when it is nearly full the walk stops and the cursor remembers where, so nothing
-is ever cut off. The walk scores what is the same for all plain events; the rest is left to `settle`, which is told by
-the record.
+The buffer of hits has a fixed size; when it is full the walk stops and the cursor remembers where, so nothing is ever
+cut off. The walk scores what is the same for all plain events; the rest is left to `index.block.hits.settle`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
 from index.block.records import FOUND, many, one, size_of
-from index.block.scoring import clause_points, linear_points, plain_points
+from index.block.scoring import plain_points
 
 FEW = 3
 """A group of programs that at most so many events reach is tested event by event."""
@@ -67,18 +66,13 @@ def pick_shared(touched, n, postings, visited, epoch, live_group, live_row, end)
 
 
 @kernel
-def walk(lanes, base, chunk, rows, postings, scores, plain, memory, groups, cursor, found):  # type: ignore[no-untyped-def]
-    """Write the matches of the listed groups from ``cursor`` on.
+def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  # type: ignore[no-untyped-def]
+    """Write the hits of the listed groups from ``cursor`` on; return how many there are.
 
     ``lanes`` is a tuple of W numbers: its length is part of its type, so each W has its own unrolled code. ``cursor``
     holds the group, the record and the word to go on at.
-
-    Returns
-    -------
-    n, late
-        The number of matches, and how many of them are listed in ``found.late_match`` for `settle`.
     """
-    n, late = 0, 0
+    n = 0
     at, record, word = cursor[0], cursor[1], cursor[2]
     while at < groups:
         group = memory.live_group[at]
@@ -89,30 +83,16 @@ def walk(lanes, base, chunk, rows, postings, scores, plain, memory, groups, curs
         if record < 0:
             record, word = np.int64(postings.group_record[group]), np.int64(postings.group_word[group])
             linear = np.int64(postings.record_head[record]) >> KIND_SHIFT <= LINEAR
-            if reached <= (FEW_LINEAR if linear else FEW) and n + reached * (stop - record) <= len(found.event):
+            if reached <= (FEW_LINEAR if linear else FEW) and n + reached * (stop - record) <= len(found.owner):
                 for i in range(reached):
-                    n, late = _walk_one(
-                        memory.few[i],
-                        base,
-                        at,
-                        record,
-                        stop,
-                        word,
-                        chunk,
-                        rows,
-                        postings,
-                        scores,
-                        plain,
-                        memory,
-                        found,
-                        n,
-                        late,
+                    n = _walk_one(
+                        lanes, memory.few[i], at, record, stop, word, chunk, rows, postings, scores, memory, found, n
                     )
                 record = np.int64(stop)
         while record < stop:
-            if n + 64 * len(lanes) > len(found.event):
+            if n == len(found.owner):
                 cursor[0], cursor[1], cursor[2] = at, record, word
-                return n, late
+                return n
             here = word
             kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
             outcome = many(lanes, postings.words, k, end, chunk, memory)
@@ -121,38 +101,35 @@ def walk(lanes, base, chunk, rows, postings, scores, plain, memory, groups, curs
                 word = here
                 continue
             if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
-                fixed, points = _known(record, kind, end, word, postings, scores, memory)
                 for x in range(len(lanes)):
-                    bits = memory.scratch.mask[x]
-                    while bits != np.uint64(0):
-                        event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
-                        late = _write(event, at, record, here, fixed and plain[event], points, postings, found, n, late)
-                        n += 1
-                        bits &= bits - np.uint64(1)
+                    found.mask[n, x] = memory.scratch.mask[x]
+                _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
+                n += 1
             record += 1
         at, record = at + 1, np.int64(-1)
     cursor[0], cursor[1] = at, -1
-    return n, late
+    return n
 
 
 @inlined
-def _walk_one(local, base, at, record, stop, word, chunk, rows, postings, scores, plain, memory, found, n, late):  # type: ignore[no-untyped-def]
-    """Write one event's matches among the records of a group; the buffer has room for all of them."""
+def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
+    """Write one event's hits among the records of a group, each alone; the buffer has room for all of them."""
     while record < stop:
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = one(local, postings.words, k, end, chunk, memory)
+        outcome = one(event, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
             word = here
             continue
         if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
-            fixed, points = _known(record, kind, end, word, postings, scores, memory)
-            event = base + local
-            late = _write(event, at, record, here, fixed and plain[event], points, postings, found, n, late)
+            for x in range(len(lanes)):
+                found.mask[n, x] = np.uint64(0)
+            found.mask[n, event >> 6] = np.uint64(1) << np.uint64(event & 63)
+            _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
             n += 1
         record += 1
-    return n, late
+    return n
 
 
 @inlined
@@ -187,44 +164,7 @@ def _known(record, kind, end, tail_stop, postings, scores, memory):  # type: ign
 
 
 @inlined
-def _write(event, at, record, word, known, points, postings, found, n, late):  # type: ignore[no-untyped-def]
-    """Write a match, list it when its score is not known, and return how many are listed."""
-    found.event[n], found.owner[n], found.points[n] = event, postings.record_owner[record], points
-    if not known:
-        found.late_match[late], found.late_record[late] = n, record
-        found.late_word[late], found.late_group[late] = word, at
-        late += 1
-    return late
-
-
-@kernel
-def settle(base, late, chunk, rows, postings, scores, entries, memory, found):  # type: ignore[no-untyped-def]
-    """Score the first ``late`` of the matches that the walk has listed."""
-    for i in range(late):
-        n, record = found.late_match[i], found.late_record[i]
-        head = np.int64(postings.record_head[record])
-        kind, k, end, _ = size_of(head, postings.words, np.int64(found.late_word[i]))
-        event, owner = found.event[n], found.owner[n] >> 1
-        if kind > LINEAR:
-            found.points[n] = clause_points(
-                event, base, postings.words[end], chunk, rows, scores, entries, memory.frames
-            )
-        else:
-            group = memory.live_group[found.late_group[i]]
-            found.points[n] = linear_points(
-                event,
-                memory.live_row[found.late_group[i]],
-                postings.group_second[group],
-                kind,
-                k,
-                end,
-                postings.words,
-                memory.codes,
-                postings.weight_table,
-                postings.row_attribute,
-                entries,
-                rows,
-                chunk.first_in,
-            )
-            if len(scores.owner_points):
-                found.points[n] += scores.owner_points[owner]
+def _write(at, record, kind, word, end, tail_stop, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
+    """Write hit ``n``, all but its mask."""
+    found.owner[n], found.record[n], found.word[n], found.group[n] = postings.record_owner[record], record, word, at
+    found.known[n], found.points[n] = _known(record, kind, end, tail_stop, postings, scores, memory)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from index.block.hits import Found
 from index.block.layout import (
     Float32s,
     Float64s,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from index.block.matcher import Span
 
 HITS = 1 << 16
-"""Matches that are found at a time; their buffers stay in the cache."""
+"""Words of the masks of hits that are found at a time; their buffers stay in the cache."""
 
 _LAST_EPOCH = np.iinfo(np.int32).max
 
@@ -72,27 +73,6 @@ class Memory(NamedTuple):
     weight: Float64s
 
 
-class Found(NamedTuple):
-    """A buffer of matches.
-
-    Attributes
-    ----------
-    event, owner, points
-        int32, int32, int64: the match; owner words are those of records.
-    late_match, late_record, late_word, late_group
-        int32: the matches that are still to be scored, with their record, its first word, and its place among the
-        listed groups.
-    """
-
-    event: Int32s
-    owner: Int32s
-    points: Int64s
-    late_match: Int32s
-    late_record: Int32s
-    late_word: Int32s
-    late_group: Int32s
-
-
 class Workspace:
     """What kernels write to.
 
@@ -102,8 +82,6 @@ class Workspace:
         int32 [rows], rows set by a chunk.
     visited
         int32 [shared groups], the epoch in which each was last listed.
-    found
-        See its type.
     is_dead
         uint8 [subscriptions].
     """
@@ -118,6 +96,7 @@ class Workspace:
         self._codes.flags.writeable = False
         self._masks: dict[int, UInt64s] = {}
         self._memory: dict[int, Memory] = {}
+        self._found: dict[int, Found] = {}
         self._stamp = np.zeros(self._count, np.int32)
         self._epoch = 0
         self._busy = False
@@ -125,8 +104,6 @@ class Workspace:
         self._live = np.empty(groups, np.int32), np.empty(groups, np.int32)
         self.touched = np.empty(self._count, np.int32)
         self.visited = np.zeros(groups - int(postings.group_start[-1]), np.int32)
-        words = [np.empty(HITS, np.int32) for _ in range(6)]
-        self.found = Found(words[0], words[1], np.empty(HITS, np.int64), *words[2:])
         self.is_dead = np.zeros(sizes.subscriptions, np.uint8)
 
     def memory(self, words: int) -> Memory:
@@ -157,6 +134,12 @@ class Workspace:
                 np.empty((self._attributes, 64 * words)),
             )
         return self._memory[words]
+
+    def found(self, words: int) -> Found:
+        """Return the buffer of hits for masks of so many words."""
+        if words not in self._found:
+            self._found[words] = Found.of(HITS // words, words)
+        return self._found[words]
 
     def begin(self, ranked: Ranked, span: Span, ladders: int) -> Chunk:
         """Begin a chunk: masks that are zero, a new epoch, and the sparse tables of the values on ladders."""

@@ -1,0 +1,216 @@
+"""Hits: records that hold for some events of a chunk, with what those get; kernels that score what the walk could not.
+
+A hit is a match of many events at once, which stays so until all hits of a chunk stand in order (`dealing.py`). Only
+plain events share a score, so the matches of other events leave here one by one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from index.block.bits import lowest_bit
+from index.block.kernel import inlined, kernel
+from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
+from index.block.records import size_of
+from index.block.scoring import clause_points, linear_points
+
+Number = TypeVar("Number", np.int32, np.int64, np.uint64)
+
+_ALIKE = 16
+"""Among so many of a record's last scores an event's is looked for; one that is not there makes a hit of its own."""
+
+
+class Found(NamedTuple):
+    """What a walk writes: a buffer of hits.
+
+    Attributes
+    ----------
+    owner, points
+        int32, int64: the record's owner word; what plain events get.
+    known
+        bool: whether ``points`` is that; else each event is scored by `settle`.
+    record, word, group
+        int32: the record, its first word, and its place among the listed groups.
+    mask
+        uint64 [hits, W]: the events.
+    """
+
+    owner: Int32s
+    points: Int64s
+    known: npt.NDArray[np.bool_]
+    record: Int32s
+    word: Int32s
+    group: Int32s
+    mask: UInt64s
+
+    @classmethod
+    def of(cls, size: int, words: int) -> Found:
+        """Return a buffer of this size for masks of so many words."""
+        owner, record, word, group = (np.empty(size, np.int32) for _ in range(4))
+        points, known, mask = np.empty(size, np.int64), np.empty(size, np.bool_), np.empty((size, words), np.uint64)
+        return cls(owner, points, known, record, word, group, mask)
+
+
+class Singles(NamedTuple):
+    """Matches one by one: int32 event and owner word, int64 points."""
+
+    event: Int32s
+    owner: Int32s
+    points: Int64s
+
+    @classmethod
+    def of(cls, size: int) -> Singles:
+        """Return room for so many."""
+        return cls(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64))
+
+
+class Hits(NamedTuple):
+    """Hits that are scored: owner, points and mask are those of `Found`."""
+
+    owner: Int32s
+    points: Int64s
+    mask: UInt64s
+
+    @classmethod
+    def of(cls, words: int) -> Hits:
+        """Return no hits, of masks of so many words."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.int64), np.empty((0, words), np.uint64))
+
+    def with_room(self, size: int, room: int) -> Hits:
+        """Return these arrays, or longer ones that begin with their first ``size`` hits, with room for so many."""
+        if room <= len(self.owner):
+            return self
+        room = max(room, 2 * size)
+        return Hits(_grown(self.owner, size, room), _grown(self.points, size, room), _grown(self.mask, size, room))
+
+
+def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Number]:
+    """Return a longer array that begins with the first ``size`` rows of this one."""
+    grown = np.empty((room, *array.shape[1:]), array.dtype)
+    grown[:size] = array[:size]
+    return grown
+
+
+class Tally(NamedTuple):
+    """How many matches hits have: of plain events whose score is to be found, of other events, and in all."""
+
+    late: int
+    single: int
+    all: int
+
+
+@kernel
+def tally(lanes, n, plain, found):  # type: ignore[no-untyped-def]
+    """Return the fields of `Tally` for the first ``n`` hits; ``plain`` is uint64 [W]."""
+    late, single, total = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        ours, others = np.uint64(0), np.uint64(0)
+        for x in range(len(lanes)):
+            ours += _ones(found.mask[i, x] & plain[x])
+            others += _ones(found.mask[i, x] & ~plain[x])
+        single += np.int64(others)
+        total += np.int64(ours + others)
+        if not found.known[i]:
+            late += np.int64(ours)
+    return late, single, total
+
+
+@inlined
+def _ones(word):  # type: ignore[no-untyped-def]
+    """Return how many bits are set, by sums of neighbours, for which compilers put the machine's instruction."""
+    word = word - (word >> np.uint64(1) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
+    word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return word * np.uint64(0x0101010101010101) >> np.uint64(56)
+
+
+@kernel
+def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory, found, hits, size, singles):  # type: ignore[no-untyped-def]
+    """Append the first ``n`` hits, scored, to ``hits``, which has ``size``, and matches to ``singles``.
+
+    Returns
+    -------
+    size, count
+        How many hits and how many single matches there are then.
+    """
+    count = 0
+    for i in range(n):
+        if found.known[i]:
+            size += _keep(lanes, i, plain, found, hits, size)
+        else:
+            begin = size
+            for x in range(len(lanes)):
+                bits = found.mask[i, x] & plain[x]
+                while bits != np.uint64(0):
+                    low = bits & (~bits + np.uint64(1))
+                    bits ^= low
+                    event = base + 64 * x + lowest_bit(low)  # type: ignore[no-untyped-call]
+                    got = _points(event, base, i, chunk, rows, postings, scores, entries, memory, found)
+                    if got != NO_MATCH:
+                        size = _gather(lanes, found.owner[i], got, x, low, hits, begin, size)
+        for x in range(len(lanes)):
+            bits = found.mask[i, x] & ~plain[x]
+            while bits != np.uint64(0):
+                event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
+                bits &= bits - np.uint64(1)
+                got = _points(event, base, i, chunk, rows, postings, scores, entries, memory, found)
+                if got != NO_MATCH:
+                    singles.event[count], singles.owner[count], singles.points[count] = event, found.owner[i], got
+                    count += 1
+    return size, count
+
+
+@inlined
+def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
+    """Write plain events' part of hit ``i`` at ``size``; return 1, or 0 if there is none."""
+    left = np.uint64(0)
+    hits.owner[size], hits.points[size] = found.owner[i], found.points[i]
+    for x in range(len(lanes)):
+        bits = found.mask[i, x] & plain[x]
+        hits.mask[size, x] = bits
+        left |= bits
+    return np.int64(left != np.uint64(0))
+
+
+@inlined
+def _gather(lanes, owner, got, x, bit, hits, begin, size):  # type: ignore[no-untyped-def]
+    """Add an event to the record's hit of this score, or begin one; the record's hits begin at ``begin``."""
+    at = max(begin, size - _ALIKE)
+    while at < size and hits.points[at] != got:
+        at += 1
+    if at == size:
+        hits.owner[at], hits.points[at] = owner, got
+        for y in range(len(lanes)):
+            hits.mask[at, y] = np.uint64(0)
+        size += 1
+    hits.mask[at, x] |= bit
+    return size
+
+
+@inlined
+def _points(event, base, i, chunk, rows, postings, scores, entries, memory, found):  # type: ignore[no-untyped-def]
+    """Return what an event gets from hit ``i``."""
+    record = found.record[i]
+    kind, k, end, _ = size_of(np.int64(postings.record_head[record]), postings.words, np.int64(found.word[i]))
+    if kind > LINEAR:
+        return clause_points(event, base, postings.words[end], chunk, rows, scores, entries, memory.frames)
+    group = memory.live_group[found.group[i]]
+    points = linear_points(
+        event,
+        memory.live_row[found.group[i]],
+        postings.group_second[group],
+        kind,
+        k,
+        end,
+        postings.words,
+        memory.codes,
+        postings.weight_table,
+        postings.row_attribute,
+        entries,
+        rows,
+        chunk.first_in,
+    )
+    return points + (scores.owner_points[found.owner[i] >> 1] if len(scores.owner_points) else np.int64(0))
