@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from index.block.conjunctions import Programs
 from index.block.ladders import places_of
-from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s, UInt16s
+from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s
 from index.block.leaves import LeafTable
 from index.block.programs import COPIES
-from index.block.record_words import SHARED, Copies, WeightCodes, write_records
+from index.block.record_words import SHARED, Copies, WeightCodes, Written, write_records
 from index.block.rows import Arrays, Rows, starts_of
 from index.block.second_rows import second_rows
 from schemas.errors import TocsinError
@@ -68,23 +68,35 @@ def lay_out(
     row[is_shared] = ALL
     second = second_rows(programs, copies.clause, row, rows.count)
     row[is_shared] = rows.count
-    codes = WeightCodes.of(leaves)
-    attribute = row_attributes(rows)
-    written = write_records(programs, copies, second, lazy, attribute >= 0, leaves, codes)
     owner = owners[copies.clause]
     several = np.bincount(owners)[owner] > 1 if len(owner) else np.zeros(0, np.bool_)
-    records = Records(
-        row,
-        second,
-        owner << 1 | several,
-        programs.bound[copies.clause] + np.maximum(points[owner], 0),
-        written.heads.astype(np.uint16),
-        written.lengths,
-    )
+    bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
+    records = Records(row, second, owner << 1 | several, bound)
+    posted = records.posted(rows.count)
+    codes = WeightCodes.of(leaves)
+    attribute = row_attributes(rows)
+    written = write_records(programs, copies, second, posted.order, lazy, attribute >= 0, leaves, codes)
     starts, access = programs.access_start, programs.access
     shared = [access[starts[clause] : starts[clause + 1]] for clause in copies.clause[is_shared].tolist()]
     parts: Arrays = {"weight_table": codes.table, "row_attribute": attribute}
-    return records.arrays(rows.count, written.words, shared) | parts, written.general
+    return records.arrays(posted, written, rows.count, shared) | parts, written.general
+
+
+class Posted(NamedTuple):
+    """The order in which records are posted.
+
+    Attributes
+    ----------
+    order, place
+        int64 [records]: a record's number, and its list, tier by tier; each shared record has a list of its own at the
+        end.
+    tier_bound
+        float64 [tiers].
+    """
+
+    order: Int64s
+    place: Int64s
+    tier_bound: Float64s
 
 
 class Records(NamedTuple):
@@ -96,23 +108,15 @@ class Records(NamedTuple):
         int32: p, q and the owner word; p is the number of rows for shared records.
     bound
         float64.
-    head
-        uint16.
-    lengths
-        int64, how many words each has.
     """
 
     row: Int32s
     second: Int32s
     owner: Int32s
     bound: Float64s
-    head: UInt16s
-    lengths: Int64s
 
-    def arrays(self, rows: int, words: Int32s, shared: Sequence[Int32s]) -> Arrays:
+    def posted(self, rows: int) -> Posted:
         """Sort the records into tiers, lists and groups."""
-        if len(words) > _WORDS_LIMIT:
-            raise TocsinError("The programs of one segment are too long. Build smaller segments.")
         is_shared = self.row == rows
         tier = _tiers(self.bound)
         tier[is_shared] = 0
@@ -120,35 +124,36 @@ class Records(NamedTuple):
         place = tier * rows + self.row
         place[is_shared] = tiers * rows + np.arange(int(is_shared.sum()))
         order = np.lexsort((self.owner, -self.bound, self.second, place))
-        place = place[order]
-        taken = Records(
-            self.row[order],
-            self.second[order],
-            self.owner[order],
-            self.bound[order],
-            self.head[order],
-            self.lengths[order],
-        )
+        bounds = [self.bound[(tier == t) | is_shared].max(initial=0.0) for t in range(tiers)]
+        return Posted(order, place[order], np.array(bounds))
+
+    def arrays(self, posted: Posted, written: Written, rows: int, shared: Sequence[Int32s]) -> Arrays:
+        """Return the records as they are posted; ``shared`` has the access rows of each shared one."""
+        if len(written.words) > _WORDS_LIMIT:
+            raise TocsinError("The programs of one segment are too long. Build smaller segments.")
+        order, place = posted.order, posted.place
+        second, lengths = self.second[order], written.lengths[order]
         new = np.ones(len(order), np.bool_)
-        new[1:] = (np.diff(place) != 0) | (np.diff(taken.second) != 0)
+        new[1:] = (np.diff(place) != 0) | (np.diff(second) != 0)
         first = np.flatnonzero(new)
-        word_start = starts_of(taken.lengths, len(order))
-        posted = int(np.searchsorted(place[first], tiers * rows))
-        awake = np.repeat(np.arange(posted, posted + len(shared)), [len(access) for access in shared])
+        word_start = starts_of(lengths, len(order))
+        lists = len(posted.tier_bound) * rows
+        first_shared = int(np.searchsorted(place[first], lists))
+        awake = np.repeat(np.arange(first_shared, first_shared + len(shared)), [len(access) for access in shared])
         shared_row = np.fromiter(chain.from_iterable(shared), np.int32, len(awake))
         by_row = np.argsort(shared_row, kind="stable")
         return {
-            "tier_bound": np.array([self.bound[(tier == t) | is_shared].max(initial=0.0) for t in range(tiers)]),
-            "group_start": np.searchsorted(place[first], np.arange(tiers * rows + 1)).astype(np.int32),
-            "group_second": taken.second[first],
+            "tier_bound": posted.tier_bound,
+            "group_start": np.searchsorted(place[first], np.arange(lists + 1)).astype(np.int32),
+            "group_second": second[first],
             "group_record": np.append(first, len(order)).astype(np.int32),
             "group_word": word_start[np.append(first, len(order))].astype(np.int32),
             "shared_start": np.searchsorted(shared_row[by_row], np.arange(rows + 1)).astype(np.int64),
             "shared_group": awake[by_row].astype(np.int32),
-            "record_owner": taken.owner.astype(np.int32),
-            "record_bound": rounded_up(taken.bound),
-            "record_head": taken.head,
-            "words": words[places_of(starts_of(self.lengths, len(order))[:-1][order], taken.lengths)],
+            "record_owner": self.owner[order].astype(np.int32),
+            "record_bound": rounded_up(self.bound[order]),
+            "record_head": written.heads[order].astype(np.uint16),
+            "words": written.words[places_of(starts_of(written.lengths, len(order))[:-1][order], lengths)],
         }
 
 

@@ -87,6 +87,7 @@ def write_records(
     programs: Programs,
     copies: Copies,
     second: Int32s,
+    order: Int64s,
     lazy: Bools,
     weighs: Bools,
     leaves: LeafTable,
@@ -98,6 +99,8 @@ def write_records(
     ----------
     programs, copies, second
         The clauses, the records and their second rows.
+    order
+        int64 [records]: the records as they will be posted.
     lazy
         By row: whether it is derived when first read.
     weighs
@@ -115,18 +118,29 @@ def write_records(
         programs.simple, programs.access_leaf, parts.row, parts.code_start, parts.code, weighs, unit,
         implied, heads, lengths,
     )  # fmt: skip
-    is_general = heads >> KIND_SHIFT >= GENERAL
-    general, first, place = np.unique(copies.clause[is_general], return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")  # numbered as they are met, which is their order
-    number = np.full(count, -1, np.int32)
-    number[is_general] = np.argsort(order, kind="stable")[place.reshape(-1)]
+    number, general = _numbered(copies.clause, order[heads[order] >> KIND_SHIFT >= GENERAL])
     words = np.empty(lengths.sum(), np.int32)
     _write(
         *copies, number, heads, lengths, implied, programs.access_start, programs.access, programs.part_start,
         programs.part, programs.part_leaf, programs.access_leaf, parts.code_start, parts.code, lazy,
         codes.code, codes.zero(), words,
     )  # fmt: skip
-    return Written(heads, lengths, words, general[order])
+    return Written(heads, lengths, words, general)
+
+
+def _numbered(clause: Int64s, records: Int64s) -> tuple[Int32s, Int64s]:
+    """Number the clauses of general records as these are posted, so that what is scored together lies together.
+
+    Returns
+    -------
+    number, general
+        int32 [all records]: the number of its clause, -1 for the others; int64: the clauses by number.
+    """
+    general, first, place = np.unique(clause[records], return_index=True, return_inverse=True)
+    met = np.argsort(first, kind="stable")
+    number = np.full(len(clause), -1, np.int32)
+    number[records] = np.argsort(met, kind="stable")[place.reshape(-1)]
+    return number, general[met]
 
 
 @inlined
