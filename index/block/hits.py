@@ -163,6 +163,21 @@ def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory
     return size, count
 
 
+@kernel
+def scatter(lanes, base, hits, size, singles):  # type: ignore[no-untyped-def]
+    """Write the first ``size`` hits as single matches."""
+    n = 0
+    for i in range(size):
+        for x in range(len(lanes)):
+            bits = hits.mask[i, x]
+            while bits != np.uint64(0):
+                event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
+                bits &= bits - np.uint64(1)
+                singles.event[n], singles.owner[n], singles.points[n] = event, hits.owner[i], hits.points[i]
+                n += 1
+    return n
+
+
 @inlined
 def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
     """Write plain events' part of hit ``i`` at ``size``; return 1, or 0 if there is none."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from index.block import masks, scoring, top, walk
 from index.block.dealing import dealt
-from index.block.hits import Hits, Singles, Tally, settle, tally
+from index.block.hits import Hits, Singles, Tally, scatter, settle, tally
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
 from index.block.ordering import Dealer, Runs, arranged
@@ -26,6 +26,10 @@ Words = Literal[1, 2, 4, 8]
 
 _CHOSEN: tuple[Words, ...] = (1, 8)
 """Those that are chosen without being told: eight words are one instruction on many machines, so fewer save little."""
+
+
+_MANY = 2.5
+"""Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
 
 
 class Span(NamedTuple):
@@ -213,7 +217,7 @@ class BlockMatcher:
                     cursor,
                     found,
                 )
-                counted = Tally(*tally(lanes, n, plain, found))
+                counted = Tally(*map(int, tally(lanes, n, plain, found)))
                 self._use_room(counted.all, marked)
                 matches += counted.all - counted.single
                 hits = hits.with_room(size, size + n + counted.late)
@@ -241,11 +245,16 @@ class BlockMatcher:
 
     def _joined(self, span: Span, hits: Hits, size: int, matches: int, dealer: Dealer) -> Matches:
         """Return the matches of plain events, which are hits, and those of others, which have been dealt."""
+        if matches < _MANY * size:
+            singles = Singles.of(matches)
+            n = scatter((0,) * span.words, span.first, hits, size, singles)
+            dealer.add(singles.event[:n], singles.owner[:n], singles.points[:n])
+            size = 0
         plain = dealt(hits, size, matches, (2 * self.count).bit_length(), span.first, span.stop - span.first)
         if dealer.is_empty:
             return plain
         others = arranged(self.count, [dealer.runs()])
-        if not len(plain.event):
+        if not size:
             return others
         both = Matches.joined([plain, others])
         return both.take(np.argsort(both.event, kind="stable"))

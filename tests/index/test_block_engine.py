@@ -80,6 +80,19 @@ def test_a_walk_that_stops_for_room_goes_on_where_it_stopped(population: list[Su
     assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
 
 
+@settings(max_examples=60, deadline=None)
+@given(population=subscriptions(min_size=1, max_size=8), few=st.lists(events(), min_size=1, max_size=3))
+def test_hits_and_their_single_matches_come_in_one_order(population: list[Subscription], few: list[Event]) -> None:
+    engine, block = BlockEngine(), EventBlock.from_events(few * 30)
+    parts = engine.build(population)
+    found = []
+    for many in (0, np.inf):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(matching, "_MANY", many)
+            found.append([column.tolist() for column in engine.open(parts).match(block)])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("limit", [0, 2, 1024])
 def test_ranking_and_sorting_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "RANK_LIMIT", limit)
