@@ -217,6 +217,8 @@ class BlockMatcher:
                     cursor,
                     found,
                 )
+                if not n:
+                    continue
                 counted = Tally(*map(int, tally(lanes, n, plain, found)))
                 self._use_room(counted.all, marked)
                 matches += counted.all - counted.single
@@ -245,18 +247,19 @@ class BlockMatcher:
 
     def _joined(self, span: Span, hits: Hits, size: int, matches: int, dealer: Dealer) -> Matches:
         """Return the matches of plain events, which are hits, and those of others, which have been dealt."""
+        found = []
         if matches < _MANY * size:
             singles = Singles.of(matches)
             n = scatter((0,) * span.words, span.first, hits, size, singles)
             dealer.add(singles.event[:n], singles.owner[:n], singles.points[:n])
-            size = 0
-        plain = dealt(hits, size, matches, (2 * self.count).bit_length(), span.first, span.stop - span.first)
-        if dealer.is_empty:
-            return plain
-        others = arranged(self.count, [dealer.runs()])
-        if not size:
-            return others
-        both = Matches.joined([plain, others])
+        elif size:
+            bits = (2 * self.count).bit_length()
+            found.append(dealt(hits, size, matches, bits, span.first, span.stop - span.first))
+        if not dealer.is_empty:
+            found.append(arranged(self.count, [dealer.runs()]))
+        if len(found) == 1:
+            return found[0]
+        both = Matches.joined(found)
         return both.take(np.argsort(both.event, kind="stable"))
 
     def _best(self, view: View, span: Span, block: EventBlock) -> Runs:
