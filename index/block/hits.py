@@ -15,7 +15,7 @@ from index.block.bits import lowest_bit
 from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.records import size_of
-from index.block.scoring import clause_points, linear_points
+from index.block.scoring import clause_points, literal_points
 
 Number = TypeVar("Number", np.int32, np.int64, np.uint64)
 
@@ -213,7 +213,8 @@ def _points(event, base, i, chunk, rows, postings, scores, entries, memory, foun
     if kind > LINEAR:
         return clause_points(event, base, postings.words[end], chunk, rows, scores, entries, memory.frames)
     group = memory.live_group[found.group[i]]
-    points = linear_points(
+    points = literal_points(
+        event - base,
         event,
         memory.live_row[found.group[i]],
         postings.group_second[group],
@@ -224,6 +225,7 @@ def _points(event, base, i, chunk, rows, postings, scores, entries, memory, foun
         memory.codes,
         postings.weight_table,
         postings.row_attribute,
+        memory.weight,
         entries,
         rows,
         chunk.first_in,

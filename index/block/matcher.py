@@ -286,6 +286,7 @@ class BlockMatcher:
                 alive,
                 best,
             )
+        self._use_room(int(best.size.sum()), marked)
         self._memory.end(marked.chunk, marked.touched)
         return best.runs(span.first)
 

@@ -16,7 +16,7 @@ from index.block.kernel import kernel
 from index.block.layout import Float64s, Int32s, Int64s
 from index.block.ordering import Runs
 
-RANK_LIMIT = 1024
+RANK_LIMIT = 10_000
 """Events that want more matches than this get all, cut to their number when they have been ordered."""
 
 HEAP_MOST = 32

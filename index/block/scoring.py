@@ -134,7 +134,7 @@ def _literal(i, k, p, q, words):  # type: ignore[no-untyped-def]
 
 @inlined
 def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
-    """Return what `linear_points` does, or `SEVERAL` when an attribute has several values."""
+    """Return what `literal_points` does, or `SEVERAL` when an attribute has several values."""
     total, tail, i = np.int64(0), stop, k - 2
     while i < stop:
         row, i, counted = _literal(i, k, p, q, words)
@@ -152,9 +152,20 @@ def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute
     return total
 
 
+@inlined
+def literal_points(  # type: ignore[no-untyped-def]
+    local, event, p, q, kind, k, stop, words, codes, table, row_attribute, weight, entries, rows, first_in
+):
+    """Return what any event gets from a record of literals that it satisfies, without the priority."""
+    points = single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight)
+    if points == SEVERAL:
+        points = linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in)
+    return points
+
+
 @kernel
 def linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in):  # type: ignore[no-untyped-def]
-    """Return what any event gets from a record of literals that it satisfies, without the priority."""
+    """Return the same term by term, as it is where attributes have several values."""
     total, tail, i = np.int64(0), stop, k - 2
     while i < stop:
         row, i, counted = _literal(i, k, p, q, words)

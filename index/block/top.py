@@ -15,7 +15,7 @@ from index.block.layout import LINEAR, NO_MATCH
 from index.block.masks import derive
 from index.block.ranking import offer
 from index.block.records import FOUND, many, one, size_of
-from index.block.scoring import SEVERAL, clause_points, linear_points, plain_points, single_points, weight_of
+from index.block.scoring import clause_points, literal_points, plain_points, weight_of
 from schemas.values import SCORE_SCALE
 
 FEW_RANKED = 4
@@ -178,11 +178,10 @@ def _offer(local, base, p, q, record, kind, k, end, word, plain, chunk, rows, po
     if plain:
         points = plain_points(kind, np.int64(postings.record_head[record]), end, word, words, codes, table)
     else:
-        points = single_points(local, p, q, kind, k, end, words, codes, table, attribute, memory.weight)
-        if points == SEVERAL:
-            points = linear_points(
-                event, p, q, kind, k, end, words, codes, table, attribute, entries, rows, chunk.first_in
-            )
+        weight = memory.weight
+        points = literal_points(
+            local, event, p, q, kind, k, end, words, codes, table, attribute, weight, entries, rows, chunk.first_in
+        )
     if len(scores.owner_points):
         points += scores.owner_points[owner >> 1]
     offer(best, local, owner, points)
