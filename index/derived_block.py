@@ -14,7 +14,7 @@ from index.attribute_names import Derivation, Step, derivation
 from index.byte_rows import ByteRows
 from index.event_block import EventBlock
 from index.numbers import NumberPairs
-from index.terms import value_bytes
+from index.value_rows import value_rows
 from schemas.derived import derived_values
 from schemas.values import Value
 
@@ -48,12 +48,12 @@ class ExtendedBlock(EventBlock):
 
     @cached_property
     def _added(self) -> list[Value]:
-        return [value for _, value in self.terms[len(self.origin.terms) :]]
+        return self.values[len(self.origin.values) :]
 
     @cached_property
     def keys(self) -> ByteRows:
         """See `EventBlock.keys`."""
-        return ByteRows.concatenate([self.origin.keys, ByteRows.of([value_bytes(value) for value in self._added])])
+        return ByteRows.concatenate([self.origin.keys, value_rows(self._added)])
 
     @cached_property
     def numbers(self) -> NumberPairs:
@@ -88,19 +88,21 @@ def _extended(block: EventBlock, names: Iterable[str]) -> EventBlock:
     columns = {name: column for name in names if (column := _column(block, derivation(name))) is not None}
     if not columns:
         return block
-    attributes, terms = list(block.attributes), list(block.terms)
+    attributes, values, of_values = list(block.attributes), list(block.values), [block.term_attribute]
     sources, results = [], []
     for name, column in columns.items():
         sources.append(column.source)
-        results.append(column.result + len(terms))
-        terms += [(len(attributes), value) for value in column.values]
+        results.append(column.result + len(values))
+        values += column.values
+        of_values.append(np.full(len(column.values), len(attributes), np.int32))
         attributes.append(name)
     event, term, weight = _entries(block, np.concatenate(sources), np.concatenate(results))
     event = np.concatenate([block.entry_event, event])
     order = np.argsort(event, kind="stable")
     return ExtendedBlock(
         attributes,
-        terms,
+        values,
+        np.concatenate(of_values),
         np.searchsorted(event[order], np.arange(block.size + 1)),
         np.concatenate([block.term, term.astype(np.int32)])[order],
         np.concatenate([block.weight, weight])[order],
@@ -131,7 +133,7 @@ def _column(block: EventBlock, made: Derivation | None) -> Column | None:
     if made is None or made.base not in block.attribute_place:
         return None
     terms = np.flatnonzero(block.term_attribute == block.attribute_place[made.base])
-    column = Column(terms, np.arange(len(terms)), [block.terms[term][1] for term in terms.tolist()])
+    column = Column(terms, np.arange(len(terms)), [block.values[term] for term in terms.tolist()])
     for end, step in enumerate(made.steps, 1):
         name = Derivation(made.base, made.steps[:end]).name
         if name not in block.columns:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from index.byte_rows import ByteRows
 from index.numbers import NumberPairs
-from index.terms import value_bytes
+from index.value_rows import value_rows
 from schemas.records import Event
 from schemas.values import Value
 
@@ -42,12 +43,13 @@ class EventBlock:
     ----------
     attributes
         Distinct attribute names; an event with a time has the attribute `TIME_ATTRIBUTE`.
-    terms
-        Distinct (index into ``attributes``, value) pairs; equal values by `schemas.values.value_key` are one term.
+    values, term_attribute
+        The distinct terms: each one's value, and int32 [terms], the index of its attribute in ``attributes``. Equal
+        values by `schemas.values.value_key` are one term of an attribute.
     offsets
         int64 [events + 1].
     term
-        int32 [entries], index into ``terms``; no term twice within an event, an attribute's terms side by side.
+        int32 [entries], index into ``values``; no term twice within an event, an attribute's terms side by side.
     weight
         float64 [entries], the event's weight of that value.
     top
@@ -57,7 +59,8 @@ class EventBlock:
     """
 
     attributes: list[str]
-    terms: list[tuple[int, Value]]
+    values: list[Value]
+    term_attribute: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
     term: npt.NDArray[np.int32]
     weight: npt.NDArray[np.float64]
@@ -72,14 +75,15 @@ class EventBlock:
     @classmethod
     def from_events(cls, events: Sequence[Event], default_top: int = 0) -> EventBlock:
         """Intern the events' attributes and values; ``default_top`` serves events that name no ``top`` (0: all)."""
-        attributes, terms, offsets, term, weighted, weights = _intern(events)
+        attributes, values, of_values, offsets, term, weighted, weights = _intern(events)
         weight = np.ones(len(term))
         weight[weighted] = weights
         top = [default_top if event.top is None else event.top for event in events]
         time = [NO_TIME if event.time is None else event.time for event in events]
         return cls(
             attributes,
-            terms,
+            values,
+            np.array(of_values, np.int32),
             np.array(offsets, np.int64),
             np.array(term, np.int32),
             weight,
@@ -95,14 +99,15 @@ class EventBlock:
         entries = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         taken = EventBlock(
             self.attributes,
-            self.terms,
+            self.values,
+            self.term_attribute,
             offsets,
             self.term[entries],
             self.weight[entries],
             self.top[rows],
             self.time[rows],
         )
-        for name in ("attribute_place", "term_attribute", "names", "keys", "numbers", "is_text"):
+        for name in ("attribute_place", "terms", "names", "keys", "numbers", "is_text"):
             if name in self.__dict__:
                 taken.__dict__[name] = self.__dict__[name]
         return taken
@@ -123,9 +128,9 @@ class EventBlock:
         return {}
 
     @cached_property
-    def term_attribute(self) -> npt.NDArray[np.int32]:
-        """int32 [terms], each term's index into ``attributes``."""
-        return np.fromiter((attribute for attribute, _ in self.terms), np.int32, len(self.terms))
+    def terms(self) -> list[tuple[int, Value]]:
+        """The terms as pairs of an index into ``attributes`` and a value."""
+        return list(zip(self.term_attribute.tolist(), self.values, strict=True))
 
     @cached_property
     def entry_event(self) -> npt.NDArray[np.int32]:
@@ -135,46 +140,56 @@ class EventBlock:
     @cached_property
     def names(self) -> ByteRows:
         """The attribute names as `index.terms.value_bytes`, for a segment's dictionary."""
-        return ByteRows.of([value_bytes(name) for name in self.attributes])
+        return value_rows(self.attributes)
 
     @cached_property
     def keys(self) -> ByteRows:
         """The terms' values as `index.terms.value_bytes`, for a segment's dictionary."""
-        return ByteRows.of([value_bytes(value) for _, value in self.terms])
+        return value_rows(self.values)
 
     @cached_property
     def numbers(self) -> NumberPairs:
         """The terms' values as numbers; a NaN stands for all that is none."""
-        return NumberPairs.of([value for _, value in self.terms])
+        return NumberPairs.of(self.values)
 
     @cached_property
     def is_text(self) -> npt.NDArray[np.bool_]:
         """Bool [terms], whether a term's value is a string."""
-        return np.fromiter((isinstance(value, str) for _, value in self.terms), np.bool_, len(self.terms))
+        return np.fromiter([isinstance(value, str) for value in self.values], np.bool_, len(self.values))
 
     @cached_property
     def plain(self) -> npt.NDArray[np.bool_]:
         """Bool [events]: every weight of the event is 1 and no attribute has two values."""
-        attribute = self.term_attribute[self.term]
-        odd = self.weight != 1.0
-        odd[1:] |= (attribute[1:] == attribute[:-1]) & (self.entry_event[1:] == self.entry_event[:-1])
-        plain = np.ones(self.size, np.bool_)
-        plain[self.entry_event[odd]] = False
+        plain = np.empty(self.size, np.bool_)
+        _fill_plain(self.offsets, self.term, self.weight, self.term_attribute, plain)
         return plain
 
 
-_Interned = tuple[list[str], list[tuple[int, Value]], list[int], list[int], list[int], list[float]]
+@njit(cache=True, nogil=True)
+def _fill_plain(offsets, term, weight, attribute, plain):  # type: ignore[no-untyped-def]
+    """An attribute's terms stand side by side in an event."""
+    for event in range(len(plain)):
+        last, plain[event] = -1, True
+        for entry in range(offsets[event], offsets[event + 1]):
+            if weight[entry] != 1.0 or attribute[term[entry]] == last:
+                plain[event] = False
+                break
+            last = attribute[term[entry]]
+
+
+_Interned = tuple[list[str], list[Value], list[int], list[int], list[int], list[int], list[float]]
 
 
 def _intern(events: Iterable[Event]) -> _Interned:
-    """Return attributes, terms, offsets, terms of the entries, and the entries that are given a weight with those.
+    """Return the fields' content: attributes, terms, offsets, entries, and which of those are given what weight.
 
     The only loop over events: two dictionary look-ups a value, and nothing a value could collide with. A table's key
     is the value itself, since Python holds 1, 1.0 and -0.0, 0 for one key as matching does, but a tuple for a boolean,
     which Python would hold for the number 0 or 1. A NaN finds at most itself, and no look-up in a segment finds it.
     """
     tables: dict[str, tuple[int, dict[object, int]]] = {}
-    terms: list[tuple[int, Value]] = []
+    distinct: list[Value] = []
+    of_distinct: list[int] = []
     offsets = [0]
     term: list[int] = []
     weighted: list[int] = []
@@ -193,15 +208,17 @@ def _intern(events: Iterable[Event]) -> _Interned:
                 key = (value,) if value is True or value is False else value
                 found = table.get(key)
                 if found is None:
-                    found = table[key] = len(terms)
-                    terms.append((attribute, value))
+                    found = table[key] = len(distinct)
+                    distinct.append(value)
+                    of_distinct.append(attribute)
                 term.append(found)
         if event.time is not None:
             attribute, table = tables.setdefault(TIME_ATTRIBUTE, (len(tables), {}))
             found = table.get(event.time)
             if found is None:
-                found = table[event.time] = len(terms)
-                terms.append((attribute, event.time))
+                found = table[event.time] = len(distinct)
+                distinct.append(event.time)
+                of_distinct.append(attribute)
             term.append(found)
         offsets.append(len(term))
-    return list(tables), terms, offsets, term, weighted, given
+    return list(tables), distinct, of_distinct, offsets, term, weighted, given

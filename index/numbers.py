@@ -38,7 +38,7 @@ class NumberPairs:
     @classmethod
     def of(cls, values: Sequence[Value]) -> NumberPairs:
         """Return the values in columns."""
-        double = np.fromiter((_nearest(value) for value in values), np.float64, len(values))
+        double = _nearest(values)
         remainder = np.zeros(len(values), np.int64)
         for i in np.flatnonzero(np.abs(double) >= EXACT).tolist():
             value = values[i]
@@ -47,5 +47,12 @@ class NumberPairs:
         return cls(double, remainder)
 
 
-def _nearest(value: Value) -> float:
-    return math.nan if isinstance(value, bool | str) else float(value)
+def _nearest(values: Sequence[Value]) -> npt.NDArray[np.float64]:
+    """Convert all values at once; what is no number first becomes NaN, since numpy would read numbers out of texts."""
+    types = set(map(type, values))
+    numbers = {of for of in types if issubclass(of, int | float) and of is not bool}
+    if not numbers:
+        return np.full(len(values), math.nan)
+    if len(numbers) < len(types):
+        values = [value if type(value) in numbers else math.nan for value in values]
+    return np.array(values, np.float64)

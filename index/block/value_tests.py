@@ -62,9 +62,10 @@ class ValueTests:
         self._first_needle = first_row + len(self._tests.pattern_attribute)
         self._needles = ByteRows(self._tests.needle_data, self._tests.needle_offsets)
         self._patterns = _patterns(self._tests)
+        self._count = len(self._tests.pattern_attribute) + len(self._tests.needle_attribute)
 
     def __len__(self) -> int:
-        return len(self._tests.pattern_attribute) + len(self._tests.needle_attribute)
+        return self._count
 
     def rows(self, block: EventBlock, attribute: Int32s) -> tuple[Int64s, Int32s]:
         """Return for each of the block's terms the rows of the tests that it satisfies, as starts and rows.
@@ -76,12 +77,12 @@ class ValueTests:
         attribute
             int32 [terms], the segment's ordinal of each term's attribute, -1 where it has none.
         """
-        if not len(self):
-            return np.zeros(len(block.terms) + 1, np.int64), np.zeros(0, np.int32)
+        if not self._count:
+            return np.zeros(len(block.values) + 1, np.int64), np.zeros(0, np.int32)
         found = (self._fitting(block, attribute), self._holding(block, attribute))
         term, row = (np.concatenate(column) for column in zip(*found, strict=True))
         order = np.argsort(term, kind="stable")
-        return np.searchsorted(term[order], np.arange(len(block.terms) + 1)), row[order].astype(np.int32)
+        return np.searchsorted(term[order], np.arange(len(block.values) + 1)), row[order].astype(np.int32)
 
     def _fitting(self, block: EventBlock, attribute: Int32s) -> tuple[Int64s, Int64s]:
         """Return the pairs of a term and the row of a pattern that it matches."""
@@ -90,7 +91,7 @@ class ValueTests:
         asked = np.flatnonzero(np.isin(attribute, list(self._patterns)) & block.is_text)
         for term, of_attribute in zip(asked.tolist(), attribute[asked].tolist(), strict=True):
             first, patterns = self._patterns[of_attribute]
-            found = patterns.matching(str(block.terms[term][1]))
+            found = patterns.matching(str(block.values[term]))
             terms += [term] * len(found)
             rows += [self._first_pattern + first + place for place in found]
         return np.array(terms, np.int64), np.array(rows, np.int64)

@@ -62,7 +62,14 @@ def test_derived_entries_are_the_oracles(
 def test_columns_of_the_added_terms_follow_those_of_the_block(happened: list[Event], wanted: list[Attribute]) -> None:
     longer = extended(EventBlock.from_events(happened), list(dict.fromkeys(map(attribute_name, wanted))))
     plain = EventBlock(
-        longer.attributes, longer.terms, longer.offsets, longer.term, longer.weight, longer.top, longer.time
+        longer.attributes,
+        longer.values,
+        longer.term_attribute,
+        longer.offsets,
+        longer.term,
+        longer.weight,
+        longer.top,
+        longer.time,
     )
     assert longer.keys.to_list() == plain.keys.to_list()
     assert repr(longer.numbers.double.tolist()) == repr(plain.numbers.double.tolist())
