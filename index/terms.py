@@ -19,13 +19,14 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from index.byte_rows import ByteRows
+from index.block.kernel import kernel
+from index.byte_rows import ByteRows, Offsets
 from schemas.values import INT64_MAX, INT64_MIN, Value
 
 PROBE_LIMIT = 64
@@ -70,6 +71,16 @@ def bytes_value(key: bytes) -> Value:
     return int.from_bytes(content, "little", signed=True)
 
 
+class Held(NamedTuple):
+    """The arrays drawn above, as kernels take them."""
+
+    tags: Int32s
+    data: npt.NDArray[np.uint8]
+    offsets: Offsets
+    slots: Int32s
+    seed: npt.NDArray[np.uint64]
+
+
 @dataclass(frozen=True, eq=False)
 class Dictionary:
     """The arrays drawn above; all are read-only."""
@@ -87,8 +98,9 @@ class Dictionary:
         for seed in range(_SEEDS):
             if _fill(tags, keys.data, keys.offsets, np.uint64(seed), slots) <= PROBE_LIMIT:
                 break
-        slots.flags.writeable = False
-        return cls(tags, keys, slots, np.array([seed], np.uint64))
+        used = np.array([seed], np.uint64)
+        slots.flags.writeable = used.flags.writeable = False
+        return cls(tags, keys, slots, used)
 
     @classmethod
     def of(cls, parts: Mapping[str, npt.NDArray[Any]], prefix: str) -> Dictionary:
@@ -98,26 +110,21 @@ class Dictionary:
 
     def parts(self, prefix: str) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays under their names in a segment."""
-        arrays: tuple[npt.NDArray[Any], ...] = (
-            self.tags,
-            self.keys.data,
-            self.keys.offsets,
-            self.slots,
-            self.seed,
-        )
-        return {f"{prefix}_{name}": array for name, array in zip(_NAMES, arrays, strict=True)}
+        return {f"{prefix}_{name}": array for name, array in zip(_NAMES, self.held, strict=True)}
+
+    @cached_property
+    def held(self) -> Held:
+        """The arrays as kernels take them."""
+        return Held(self.tags, self.keys.data, self.keys.offsets, self.slots, self.seed)
 
     def find(self, tags: Int32s, keys: ByteRows) -> Int32s:
         """Return each pair's ordinal; -1 where it is not held or its tag is negative."""
         found = np.empty(len(keys), np.int32)
-        own = self.keys
-        _find(
-            self.tags, own.data, own.offsets, self.slots, np.uint64(self.seed[0]), tags, keys.data, keys.offsets, found
-        )
+        _find(self.held, tags, keys.data, keys.offsets, found)
         return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hash(tag, data, start, stop, seed):  # type: ignore[no-untyped-def]
     """FNV-1a over tag and bytes from a seeded start, then a finaliser, since probing uses the low bits."""
     h = np.uint64(0xCBF29CE484222325) ^ (seed * np.uint64(0x9E3779B97F4A7C15))
@@ -129,7 +136,7 @@ def _hash(tag, data, start, stop, seed):  # type: ignore[no-untyped-def]
     return h ^ (h >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _same(data, start, stop, other, other_start, other_stop):  # type: ignore[no-untyped-def]
     if stop - start != other_stop - other_start:
         return False
@@ -139,7 +146,7 @@ def _same(data, start, stop, other, other_start, other_stop):  # type: ignore[no
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(tags, data, offsets, seed, slots):  # type: ignore[no-untyped-def]
     """Fill the slots and return how far the unluckiest key stands from its place."""
     slots[:] = -1
@@ -156,19 +163,25 @@ def _fill(tags, data, offsets, seed, slots):  # type: ignore[no-untyped-def]
     return longest
 
 
-@njit(cache=True, nogil=True)
-def _find(own_tags, own_data, own_offsets, slots, seed, tags, data, offsets, found):  # type: ignore[no-untyped-def]
-    """The slots are never full, so every probe ends."""
-    mask = np.uint64(len(slots) - 1)
+@kernel
+def _find(held, tags, data, offsets, found):  # type: ignore[no-untyped-def]
     for i in range(len(found)):
-        found[i] = -1
-        tag, start, stop = tags[i], offsets[i], offsets[i + 1]
-        if tag < 0 or start == stop:
-            continue
-        slot = _hash(tag, data, start, stop, seed) & mask
-        while slots[slot] >= 0:
-            key = slots[slot]
-            if own_tags[key] == tag and _same(own_data, own_offsets[key], own_offsets[key + 1], data, start, stop):
-                found[i] = key
-                break
-            slot = (slot + np.uint64(1)) & mask
+        found[i] = find_key(held, tags[i], data, offsets[i], offsets[i + 1])
+
+
+@kernel
+def find_key(held, tag, data, start, stop):  # type: ignore[no-untyped-def]
+    """Return the ordinal of one pair, or -1, as `Dictionary.find` does.
+
+    The slots are never full, so every probe ends.
+    """
+    if tag < 0 or start == stop:
+        return np.int32(-1)
+    mask = np.uint64(len(held.slots) - 1)
+    slot = _hash(tag, data, start, stop, held.seed[0]) & mask
+    while held.slots[slot] >= 0:
+        key = held.slots[slot]
+        if held.tags[key] == tag and _same(held.data, held.offsets[key], held.offsets[key + 1], data, start, stop):
+            return key
+        slot = (slot + np.uint64(1)) & mask
+    return np.int32(-1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from index.block.kernel import kernel
 from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries
@@ -15,10 +17,14 @@ from index.byte_rows import compare
 from index.derived_block import extended
 from index.engine import Parts
 from index.event_block import EventBlock
-from index.terms import Dictionary
+from index.terms import Dictionary, find_key
 
 _INSERTED = 128
 """So many entries of an event are sorted by insertion."""
+
+_FEW_NAMES = 64
+_KNOWN_NAMES = 4096
+"""So few names are sooner looked up one by one, in a table of so many that were found lately."""
 
 _DERIVED = b"s\0["
 """How the dictionary's key of a derived attribute begins: see `index.attribute_names`."""
@@ -39,6 +45,9 @@ class Ranked(NamedTuple):
     rank: Int32s
 
 
+_NONE_RANKED = Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
+
+
 class View(NamedTuple):
     """A block as one segment sees it: what its entries set, where they stand on ladders, what of them can score."""
 
@@ -52,6 +61,7 @@ class Translator:
 
     def __init__(self, parts: Parts) -> None:
         self._attributes = Dictionary.of(parts, "attribute")
+        self._known_names: dict[str, int] = {}
         self._terms = Dictionary.of(parts, "term")
         self._arrays = ladders = group(LadderArrays, parts)
         rows = group(RowArrays, parts)
@@ -66,7 +76,7 @@ class Translator:
         self._text_ladder = _inverse(ladders.text_attribute, numbers, known)
         self._member_ladder = _inverse(rows.member_attribute, numbers + texts, known)
         first_exists = 1 + len(self._terms.tags)
-        self._exists_row = _inverse(exists, first_exists, known)
+        self._exists_row = np.maximum(_inverse(exists, first_exists, known), 0)
         self._tests = ValueTests(parts, first_exists + len(exists))
         names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
         self._derived = tuple(name.decode("utf-8", "surrogatepass") for name in names)
@@ -74,24 +84,53 @@ class Translator:
     def view(self, block: EventBlock, chunk_size: int) -> View:
         """Translate a block that is to be matched in chunks of this many events."""
         block = extended(block, self._derived) if self._derived else block
-        names = block.names
-        attribute = self._attributes.find(np.zeros(len(names), np.int32), names)[block.term_attribute]
-        ordinal = self._terms.find(attribute, block.keys)
-        exists_row = np.maximum(self._exists_row[attribute], 0)
+        attribute, term_row, exists_row = self._rows_of(block)
         tests = self._tests.rows(block, attribute)
         return View(
-            Marks(block.offsets, block.term, ordinal + 1, exists_row, *tests),
-            self._ranked(block, attribute, ordinal, chunk_size),
-            _entries(block, ordinal),
+            Marks(block.offsets, block.term, term_row, exists_row, *tests),
+            self._ranked(block, attribute, term_row, chunk_size),
+            _entries(block, term_row),
         )
 
-    def _ranked(self, block: EventBlock, attribute: Int32s, ordinal: Int32s, chunk_size: int) -> Ranked:
+    def _rows_of(self, block: EventBlock) -> tuple[Int32s, Int32s, Int32s]:
+        """Return for each of the block's terms its attribute, or -1, and two fields of `Marks`."""
+        attribute, term_row, exists_row = (np.empty(len(block.values), np.int32) for _ in range(3))
+        keys = block.keys
+        _find_rows(
+            self._terms.held,
+            self._exists_row,
+            self._ordinals(block),
+            block.term_attribute,
+            keys.data,
+            keys.offsets,
+            attribute,
+            term_row,
+            exists_row,
+        )
+        return attribute, term_row, exists_row
+
+    def _ordinals(self, block: EventBlock) -> Int32s:
+        """Return the ordinals of the block's attributes; those of few are mostly known from earlier blocks."""
+        few = len(block.attributes) <= _FEW_NAMES
+        known = self._known_names
+        if few:
+            with suppress(KeyError):
+                return np.array([known[name] for name in block.attributes], np.int32)
+        names = block.names
+        found = self._attributes.find(np.zeros(len(names), np.int32), names)
+        if few:
+            if len(known) > _KNOWN_NAMES:
+                known.clear()
+            known.update(zip(block.attributes, found.tolist(), strict=True))
+        return found
+
+    def _ranked(self, block: EventBlock, attribute: Int32s, term_row: Int32s, chunk_size: int) -> Ranked:
         """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""
         if not self.ladders:
-            return Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
+            return _NONE_RANKED
         found = [_standing(block, *self._ranks(block, attribute))]
         if self._has_members:
-            found.append(_standing(block, self._member_ladder[attribute], ordinal + np.int32(1)))
+            found.append(_standing(block, self._member_ladder[attribute], term_row))
         event, ladder, rank = (np.concatenate(column) for column in zip(*found, strict=True))
         chunk = event // np.int32(chunk_size)
         order = np.argsort((chunk.astype(np.int64) * self.ladders + ladder) << 32 | rank, kind="stable")
@@ -142,22 +181,33 @@ def _standing(block: EventBlock, ladder: Int32s, rank: Int32s) -> tuple[Int32s, 
     return block.entry_event[chosen], ladder[term], rank[term]
 
 
-def _entries(block: EventBlock, ordinal: Int32s) -> Entries:
+def _entries(block: EventBlock, term_row: Int32s) -> Entries:
     """Return the entries that the segment knows, ascending within each event."""
     start = np.zeros(block.size + 1, np.int64)
     term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
-    known = _known(block.offsets, block.term, block.weight, ordinal, start, term, weight)
+    known = _known(block.offsets, block.term, block.weight, term_row, start, term, weight)
     return Entries(block.plain, start, term[:known], weight[:known])
 
 
+@kernel
+def _find_rows(  # type: ignore[no-untyped-def]
+    terms, exists, name_ordinal, term_name, keys, key_offsets, attribute, term_row, exists_row
+):
+    """The last entry of ``exists`` serves attributes that are unknown, -1."""
+    for term in range(len(term_name)):
+        of = name_ordinal[term_name[term]]
+        attribute[term], exists_row[term] = of, exists[of]
+        term_row[term] = 1 + find_key(terms, of, keys, key_offsets[term], key_offsets[term + 1])
+
+
 @njit(cache=True, nogil=True)
-def _known(offsets, block_term, block_weight, ordinal, start, term, weight):  # type: ignore[no-untyped-def]
+def _known(offsets, block_term, block_weight, term_row, start, term, weight):  # type: ignore[no-untyped-def]
     """Write what the segment knows of each event's entries, ascending and stable; return how many there are."""
     n = 0
     for event in range(len(start) - 1):
         for entry in range(offsets[event], offsets[event + 1]):
-            if ordinal[block_term[entry]] >= 0:
-                term[n], weight[n] = ordinal[block_term[entry]], block_weight[entry]
+            if term_row[block_term[entry]] > 0:
+                term[n], weight[n] = term_row[block_term[entry]] - 1, block_weight[entry]
                 n += 1
         start[event + 1] = n
         if n - start[event] > _INSERTED:
