@@ -158,8 +158,9 @@ class BlockMatcher:
             self._memory.touched,
         )
         touched = masks.wake_ins(self._memory.touched, direct, chunk, self._rows)
-        touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
-        memory.filters[:] = 0
+        if self._translator.ladders:
+            touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
+        memory.filters[: span.stop - span.first] = 0
         spread(memory.filters, chunk.masks, chunk.first_range, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():
             scoring.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
