@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block import masks, scoring, top, walk
-from index.block.dealing import dealt
-from index.block.hits import Hits, Singles, Tally, scatter, settle, tally
+from index.block.collected import Collected
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
-from index.block.ordering import Dealer, Runs, arranged
+from index.block.ordering import Runs, arranged
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.translate import Translator, View
@@ -26,10 +25,6 @@ Words = Literal[1, 2, 4, 8]
 
 _CHOSEN: tuple[Words, ...] = (1, 8)
 """Those that are chosen without being told: eight words are one instruction on many machines, so fewer save little."""
-
-
-_MANY = 2.5
-"""Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
 
 
 class Span(NamedTuple):
@@ -50,14 +45,6 @@ def spans(events: int, words: Words | None = None) -> list[Span]:
 
 def _fitting(events: int) -> Words:
     return next((words for words in _CHOSEN if 64 * words >= events), _CHOSEN[-1])
-
-
-def _bits(events: npt.NDArray[np.bool_], words: int) -> npt.NDArray[np.uint64]:
-    """Return a mask of so many words of the events that are true."""
-    bits = np.zeros(8 * words, np.uint8)
-    packed = np.packbits(events, bitorder="little")
-    bits[: len(packed)] = packed
-    return bits.view(np.dtype("<u8")).astype(np.uint64, copy=False)
 
 
 class Marked(NamedTuple):
@@ -198,70 +185,21 @@ class BlockMatcher:
 
     def _all(self, view: View, span: Span) -> Matches:
         """Return all matches of a span, in order."""
-        marked, lanes = self._mark(view, span), (0,) * span.words
+        marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = np.full(span.words, ~np.uint64(0))
-        plain = _bits(view.entries.plain[span.first : span.stop], span.words)
-        found, hits, size = self._memory.found(span.words), Hits.of(span.words), 0
-        dealer, matches = Dealer(span.first, span.stop - span.first), 0
+        collected = Collected(span.first, view.entries.plain[span.first : span.stop], span.words)
+        arrays = self._rows, self.postings, self._scores
         for tier in range(len(self.postings.tier_bound)):
             groups = self._pick(marked, span, tier, everyone)
             cursor = np.array([0, -1, 0])
             while cursor[0] < groups:
-                n = walk.walk(
-                    lanes,
-                    marked.chunk,
-                    self._rows,
-                    self.postings,
-                    self._scores,
-                    marked.memory,
-                    groups,
-                    cursor,
-                    found,
-                )
-                if not n:
-                    continue
-                counted = Tally(*map(int, tally(lanes, n, plain, found)))
-                self._use_room(counted.all, marked)
-                matches += counted.all - counted.single
-                hits = hits.with_room(size, size + n + counted.late)
-                singles = Singles.of(counted.single)
-                size, count = settle(
-                    lanes,
-                    span.first,
-                    n,
-                    plain,
-                    marked.chunk,
-                    self._rows,
-                    self.postings,
-                    self._scores,
-                    view.entries,
-                    marked.memory,
-                    found,
-                    hits,
-                    size,
-                    singles,
-                )
-                if count:
-                    dealer.add(singles.event[:count], singles.owner[:count], singles.points[:count])
+                n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, found)
+                if n:
+                    counted = collected.tally(n, found)
+                    self._use_room(counted.all, marked)
+                    collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
         self._memory.end(marked.chunk, marked.touched)
-        return self._joined(span, hits, size, matches, dealer)
-
-    def _joined(self, span: Span, hits: Hits, size: int, matches: int, dealer: Dealer) -> Matches:
-        """Return the matches of plain events, which are hits, and those of others, which have been dealt."""
-        found = []
-        if matches < _MANY * size:
-            singles = Singles.of(matches)
-            n = scatter((0,) * span.words, span.first, hits, size, singles)
-            dealer.add(singles.event[:n], singles.owner[:n], singles.points[:n])
-        elif size:
-            bits = (2 * self.count).bit_length()
-            found.append(dealt(hits, size, matches, bits, span.first, span.stop - span.first))
-        if not dealer.is_empty:
-            found.append(arranged(self.count, [dealer.runs()]))
-        if len(found) == 1:
-            return found[0]
-        both = Matches.joined(found)
-        return both.take(np.argsort(both.event, kind="stable"))
+        return collected.matches(self.count)
 
     def _best(self, view: View, span: Span, block: EventBlock) -> Runs:
         """Return the best matches of a span, as many as each event wants."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index.block import collected, ordering, ranking, reached, workspace
 from index.block import matcher as matching
-from index.block import ordering, ranking, reached, workspace
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Span, spans
 from index.event_block import EventBlock
@@ -88,7 +88,7 @@ def test_hits_and_their_single_matches_come_in_one_order(population: list[Subscr
     found = []
     for many in (0, np.inf):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(matching, "_MANY", many)
+            patch.setattr(collected, "MANY", many)
             found.append([column.tolist() for column in engine.open(parts).match(block)])
     assert found[0] == found[1]
 

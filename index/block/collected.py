@@ -1,0 +1,92 @@
+"""Collects what walks find in a chunk, hits of plain events and single matches of others, and puts all in order."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from index.block.dealing import dealt
+from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
+from index.block.layout import PostingArrays, RowArrays, ScoreArrays
+from index.block.masks import Chunk
+from index.block.ordering import Dealer, arranged
+from index.block.scoring import Entries
+from index.block.workspace import Memory
+from index.engine import Matches
+
+MANY = 2.5
+"""Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
+
+
+class Collected:
+    """The matches of a chunk.
+
+    Parameters
+    ----------
+    first
+        The chunk's first event.
+    plain
+        Bool [events of the chunk]: which are plain, see `index.event_block.EventBlock.plain`.
+    words
+        How many words a mask has.
+    """
+
+    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int) -> None:
+        self._first, self._events, self._lanes = first, len(plain), (0,) * words
+        self._plain = _mask(plain, words)
+        self._hits, self._size, self._matches = Hits.of(words), 0, 0
+        self._dealer = Dealer(first, len(plain))
+
+    def tally(self, n: int, found: Found) -> Tally:
+        """Count the matches of the first ``n`` hits that a walk has found."""
+        return Tally(*map(int, tally(self._lanes, n, self._plain, found)))
+
+    def add(
+        self,
+        n: int,
+        counted: Tally,
+        found: Found,
+        chunk: Chunk,
+        rows: RowArrays,
+        postings: PostingArrays,
+        scores: ScoreArrays,
+        entries: Entries,
+        memory: Memory,
+    ) -> None:
+        """Score the first ``n`` hits, which have been counted, and copy them."""
+        self._matches += counted.all - counted.single
+        self._hits = self._hits.with_room(self._size, self._size + n + counted.late)
+        singles = Singles.of(counted.single)
+        self._size, count = settle(
+            self._lanes, self._first, n, self._plain, chunk, rows, postings, scores, entries, memory, found,
+            self._hits, self._size, singles,
+        )  # fmt: skip
+        self._deal(singles, count)
+
+    def matches(self, owners: int) -> Matches:
+        """Return all in the order of `Matches`, each once; ``owners`` is how many subscriptions there are."""
+        found = []
+        if self._matches < MANY * self._size:
+            singles = Singles.of(self._matches)
+            self._deal(singles, scatter(self._lanes, self._first, self._hits, self._size, singles))
+        elif self._size:
+            bits = (2 * owners).bit_length()
+            found.append(dealt(self._hits, self._size, self._matches, bits, self._first, self._events))
+        if not self._dealer.is_empty:
+            found.append(arranged(owners, [self._dealer.runs()]))
+        if len(found) == 1:
+            return found[0]
+        both = Matches.joined(found)
+        return both.take(np.argsort(both.event, kind="stable"))
+
+    def _deal(self, singles: Singles, count: int) -> None:
+        if count:
+            self._dealer.add(singles.event[:count], singles.owner[:count], singles.points[:count])
+
+
+def _mask(events: npt.NDArray[np.bool_], words: int) -> npt.NDArray[np.uint64]:
+    """Return a mask of so many words of the events that are true."""
+    bits = np.zeros(8 * words, np.uint8)
+    packed = np.packbits(events, bitorder="little")
+    bits[: len(packed)] = packed
+    return bits.view(np.dtype("<u8")).astype(np.uint64, copy=False)
