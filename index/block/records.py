@@ -18,6 +18,7 @@ from index.block.layout import (
     LAST,
     LAZY,
     LONG,
+    NEGATED,
     ONCE,
     POP_LAST,
     PUSH,
@@ -110,6 +111,26 @@ def _bit(event, word, words, k, chunk, memory):  # type: ignore[no-untyped-def]
     if ask:
         bit = chunk.masks[row, event >> 6] >> np.uint64(event & 63) & np.uint64(1)
     return np.int64(bit) != (word >> 1) & 1
+
+
+@inlined
+def refused(event, words, k, stop, memory):  # type: ignore[no-untyped-def]
+    """Return whether an event's filter alone shows that a program's first alternatives do not hold.
+
+    Most records end so; what else there is to a literal is seen to by `one`.
+    """
+    places = np.int64(memory.filters.shape[1] - 1)
+    while k < stop:
+        word = np.int64(words[k])
+        if word < 0 or word & (LAZY | ONCE | NEGATED):
+            return False
+        row = word >> ROW_SHIFT
+        if memory.filters[event, (row >> 6) & places] >> np.uint64(row & 63) & np.uint64(1):
+            return False
+        if word & LAST:
+            return True
+        k += 1
+    return False
 
 
 @inlined

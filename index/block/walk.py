@@ -12,7 +12,7 @@ from index.block.bits import lowest_bit
 from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
-from index.block.records import FOUND, many, one, size_of
+from index.block.records import FOUND, many, one, refused, size_of
 from index.block.scoring import plain_points
 
 FEW = 3
@@ -117,6 +117,9 @@ def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, score
     while record < stop:
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
+        if refused(event, postings.words, k, end, memory):
+            record += 1
+            continue
         outcome = one(event, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
