@@ -15,13 +15,12 @@ from schemas.expression import (
     In,
     Not,
     NotExists,
+    NotIn,
     Range,
     StartsWith,
-    Within,
 )
 from schemas.filter_like import literal_glob
 from schemas.imports.parts import escaped, members, number, only, scalar, text, unsupported
-from schemas.values import Value
 
 SIGNS: Final = {">": "gt", ">=": "ge", "<": "lt", "<=": "le"}
 
@@ -91,16 +90,16 @@ def _numeric(attribute: str, operand: Any, path: str) -> Expression:
 
 
 def _anything_but(attribute: str, operand: Any, path: str) -> Expression:
-    """Some value is none of those listed."""
-    if isinstance(operand, dict):
-        only(operand, ("prefix", "suffix", "wildcard", "equals-ignore-case"), path)
-        each = [(name, found if isinstance(found, list) else [found]) for name, found in operand.items()]
-        unwanted = [matcher(attribute, {name: one}, path) for name, listed in each for one in listed]
-        if unwanted:
-            return And((Exists(attribute), *map(Not, unwanted)))
-        raise unsupported("anything-but is empty; say but what", path)
-    values: list[Value] = [scalar(one, path) for one in (operand if isinstance(operand, list) else [operand])]
-    return And((Exists(attribute), Not(Within(attribute, tuple(values)))))
+    """The attribute is present, and no value of it is excluded, whether by itself, its beginning, or its form."""
+    if not isinstance(operand, dict):
+        excluded = operand if isinstance(operand, list) else [operand]
+        return NotIn(attribute, tuple(scalar(one, path) for one in excluded), strong=True)
+    only(operand, ("prefix", "suffix", "wildcard", "equals-ignore-case"), path)
+    each = [(name, found if isinstance(found, list) else [found]) for name, found in operand.items()]
+    unwanted = [matcher(attribute, {name: one}, path) for name, listed in each for one in listed]
+    if unwanted:
+        return And((Exists(attribute), *map(Not, unwanted)))
+    raise unsupported("anything-but is empty; say but what", path)
 
 
 MATCHERS: Final[dict[str, Callable[[str, Any, str], Expression]]] = {

@@ -1,8 +1,9 @@
 """Event patterns of Amazon EventBridge and filter policies of Amazon SNS as expression trees.
 
 Both are objects: nested members become dotted attributes, all of which must hold, and a list holds what an attribute
-may be, any of which is enough; ``$or`` lists patterns. Two rules differ. There null is a value, here it is absent. And
-``anything-but`` a prefix, suffix or wildcard wants that no value fits, while there one value that does not is enough.
+may be, any of which is enough; ``$or`` lists patterns. One rule differs: there null is a value, here it is absent.
+``anything-but`` wants the attribute to be present and no value of it to be among the excluded ones, whatever form they
+have. That is what SNS documents for arrays; where a service takes one other value to be enough, it matches more.
 """
 
 from __future__ import annotations

@@ -38,16 +38,16 @@ EVENT_PATTERNS: list[tuple[Any, str, list[Any], list[Any]]] = [
     ({"a": [{"cidr": "10.0.0.0/8"}]}, "a in cidr '10.0.0.0/8'", [{"a": "10.1.1.1"}], [{"a": "11.1.1.1"}]),
     (
         {"a": [{"anything-but": ["x", 5]}]},
-        "a exists and not a within ('x', 5)",
-        [{"a": "y"}, {"a": ["x", "y"]}],
-        [{"a": "x"}, {"a": [5, "x"]}, {}],
+        "a strong not in ('x', 5)",
+        [{"a": "y"}, {"a": ["y", 6]}],
+        [{"a": "x"}, {"a": ["x", "y"]}, {"a": [5, "x"]}, {}],
     ),
-    ({"a": [{"anything-but": "x"}]}, "a exists and not a within ('x')", [{"a": "y"}], [{"a": "x"}, {}]),
+    ({"a": [{"anything-but": "x"}]}, "a strong != 'x'", [{"a": "y"}], [{"a": "x"}, {"a": ["x", "y"]}, {}]),
     (
         {"a": [{"anything-but": {"prefix": ["x", "y"]}}]},
         "a exists and not a starts with 'x' and not a starts with 'y'",
-        [{"a": "z"}, {"a": 5}],
-        [{"a": "ya"}, {}],
+        [{"a": "z"}, {"a": 5}, {"a": ["z", 5]}],
+        [{"a": "ya"}, {"a": ["ya", "z"]}, {}],
     ),
     (
         {"s": ["x"], "$or": [{"a": [1]}, {"b": {"c": [2]}}]},
