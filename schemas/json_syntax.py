@@ -16,6 +16,9 @@ Kind = Literal["event", "subscription"]
 _decode = msgspec.json.Decoder().decode
 _BYTE = re.compile(r" ?\(byte (\d+)\)$")
 
+_HALF_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u|\\?\Z)")
+"""The first half of a surrogate pair, as an escape, with no second one behind it: the decoder calls that an end."""
+
 
 Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
 """What the decoders raise."""
@@ -76,9 +79,22 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     text = str(error)
     found = _BYTE.search(text)
     if found is None:
-        return Refused(f"{kind}.json", f"the {kind} ends in the middle of its JSON", f"byte {len(value)}")
+        return _unfinished(value, kind)
     reason = text[: found.start()].removeprefix("JSON is malformed: ")
     return Refused(f"{kind}.json", f"the {kind} is not JSON: {reason}", f"byte {found[1]}")
+
+
+def _unfinished(value: bytes, kind: Kind) -> Refused:
+    """Return the refusal of a text that ends too early, or of a character in it that does."""
+    half = _HALF_PAIR.search(value)
+    if half is None:
+        return Refused(f"{kind}.json", f"the {kind} ends in the middle of its JSON", f"byte {len(value)}")
+    return Refused(
+        f"{kind}.json",
+        f"the {kind} is not JSON: {half[1].decode()} is half of a surrogate pair and stands alone; write both "
+        "halves, or the character itself",
+        f"byte {half.start(1)}",
+    )
 
 
 def _first_bad_byte(value: bytes) -> str:

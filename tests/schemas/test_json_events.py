@@ -226,3 +226,23 @@ def test_a_deep_event_is_refused_also_where_the_stack_is_nearly_used_up() -> Non
         return ""
 
     assert at_depth(sys.getrecursionlimit() - len(inspect.stack(0)) - 100) == "event.too_deep"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        (rb'{"x":"\ud800a"}', 6, r"\ud800 is half of a surrogate pair"),
+        (rb'{"x":"\\\uDBFF"}', 8, r"\uDBFF is half of a surrogate pair"),
+        (rb'{"\ud800":1}', 2, "stands alone"),
+        (rb'{"x":"\ud800\n"}', 6, "stands alone"),
+        (rb'{"x":"\ud83d\ude00 \\ud800', 26, "ends in the middle"),
+        (rb'{"x":"\ud800', 12, "ends in the middle"),
+        (rb'{"x":"\ud800\udc00"', 19, "ends in the middle"),
+        (rb'{"x":tru', 8, "ends in the middle"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_no_end_of_the_text(text: bytes, place: int, said: str) -> None:
+    with pytest.raises(Refused) as raised:
+        decode_event(text)
+    assert (raised.value.code, raised.value.path) == ("event.json", f"byte {place}")
+    assert said in raised.value.message
