@@ -69,16 +69,13 @@ def _check_shares(expression: Expression, path: str) -> None:
     """Check that no weight is negative and that their sum is not zero on the grid of scores."""
     total = 0
     for place, leaf in _arguments(expression, path):
-        if isinstance(leaf, In | Keywords):
-            weights, member = (1.0,) if leaf.weights is None else leaf.weights, ".weights"
-        else:
-            weight: float | None = getattr(leaf, "weight", None)
-            weights, member = (1.0 if weight is None else weight,), ".weight"
-        if min(weights) < 0:
+        weights, member = _weights(leaf)
+        lowest = min(range(len(weights)), key=weights.__getitem__)
+        if weights[lowest] < 0:
             raise Refused(
                 "threshold.weights",
-                f"the weight {min(weights):g} is negative; in the mode threshold weights are shares, 0 or more",
-                place + member,
+                f"the weight {weights[lowest]:g} is negative; in the mode threshold weights are shares, 0 or more",
+                place + member.format(lowest),
             )
         total += score_term(1.0, max(weights))
     if total == 0:
@@ -87,6 +84,14 @@ def _check_shares(expression: Expression, path: str) -> None:
             "all weights are 0, or under 2^-21, so no share of them can be reached; give one predicate more",
             path,
         )
+
+
+def _weights(leaf: Expression) -> tuple[tuple[float, ...], str]:
+    """Return a leaf's weights, 1 for one that is not given, and the path of each, its number left open."""
+    if isinstance(leaf, In | Keywords):
+        return leaf.weights or (1.0,), ".weights[{}]"
+    weight: float | None = getattr(leaf, "weight", None)
+    return (1.0 if weight is None else weight,), ".weight"
 
 
 def _arguments(expression: Expression, path: str) -> list[tuple[str, Expression]]:

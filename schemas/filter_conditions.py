@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from lark import Token
 
@@ -40,6 +40,9 @@ from schemas.filter_printer import TEXT_LIMITS
 Built: TypeAlias = tuple[Expression, int]
 """A tree and its depth; a predicate alone has depth 1."""
 
+Part = TypeVar("Part")
+"""What a finished part of the text becomes."""
+
 Item: TypeAlias = Token | tuple[Token, Token]
 """A value of a list, or a value and its weight."""
 
@@ -51,6 +54,8 @@ BOUND_REVERSED: Final = {"<": "gt", "<=": "ge", ">": "lt", ">=": "le"}
 MESSAGES: Final = {
     "range.inverted": "no value lies between these bounds; exchange them, or write the one value with =",
     "range.type": "bounds are two numbers or two strings; ask for a boolean with =",
+    "weights.position": "in the mode all only the values of =, in and has have weights; leave this one out, or set the "
+    "mode relaxed or threshold",
 }
 """What is said here instead of a sentence of `schemas.check` that uses the names of a tree's members."""
 
@@ -65,19 +70,32 @@ class Condition(NamedTuple):
     tokens: Mapping[str, Sequence[Token]] = {}
     negated: bool = False
 
-    def of(self, operand: Operand, weight: Token | None = None) -> Built:
+    def weighing(self, weight: Token) -> Condition:
+        """Return the condition with a weight for the predicate as a whole."""
+        members = {**self.members, "weight": float(weight)}
+        return self._replace(members=members, tokens={**self.tokens, "weight": (weight,)})
+
+    def of(self, operand: Operand) -> Built:
         """Return the leaf, when it is allowed; else the refusal points at the token that the check's path names."""
-        members, tokens = dict(self.members), dict(self.tokens)
-        if weight is not None:
-            members["weight"] = float(weight)
-            tokens["weight"] = (weight,)
-        leaf: Any = self.kind(operand.attribute, **members)
+        leaf: Any = self.kind(operand.attribute, **self.members)
         try:
             check_expression(leaf, TEXT_LIMITS, "")
         except Refused as refused:
             message = MESSAGES.get(refused.code, refused.message)
-            raise Refused(refused.code, message, place_of(_token(refused.path, operand, tokens))) from None
+            raise Refused(refused.code, message, place_of(self.place(refused.path, operand))) from None
         return (Not(leaf), 2) if self.negated else (leaf, 1)
+
+    def place(self, path: str, operand: Operand) -> Token:
+        """Return the token that a path in the leaf means."""
+        found = _PLACE.match(path)
+        if found is None:
+            return operand.token
+        if found[1] == "attribute":
+            return operand.place(path.removeprefix(".attribute"))
+        held = self.tokens.get(found[1])
+        if held is None:
+            return operand.token
+        return held[int(found[2])] if found[2] else operand.token if len(held) > 1 else held[0]
 
 
 class Items(NamedTuple):
@@ -94,19 +112,23 @@ class Items(NamedTuple):
         return Condition(kind, members, {member: self.tokens, "weights": self.tokens}, negated)
 
 
-class ConditionRules:
+class ConditionRules(Generic[Part]):
     """The grammar's rules for predicates; each method takes the parts of the text that the grammar keeps."""
 
-    def tested(self, parts: list[Any]) -> Built:
+    def leaf(self, operand: Operand, condition: Condition) -> Part:
+        """Return what a predicate becomes."""
+        raise NotImplementedError
+
+    def tested(self, parts: list[Any]) -> Part:
         operand: Operand
         condition: Condition
         operand, condition, *weight = (*parts[0], *parts[1:]) if type(parts[0]) is tuple else parts
-        return condition.of(operand, *weight)
+        return self.leaf(operand, condition.weighing(*weight) if weight else condition)
 
-    def denied(self, parts: list[Any]) -> Built:
+    def denied(self, parts: list[Any]) -> Part:
         operand: Operand = parts[0]
         condition: Condition = parts[2]
-        return condition._replace(negated=not condition.negated).of(operand)
+        return self.leaf(operand, condition._replace(negated=not condition.negated))
 
     def items(self, parts: list[Item]) -> Items:
         return _items(parts, None)
@@ -126,13 +148,13 @@ class ConditionRules:
         strong = parts[0].type == "STRONG" if isinstance(parts[0], Token) else False
         return condition._replace(members={**condition.members, "strong": strong})
 
-    def equal_reversed(self, parts: list[Any]) -> Built:
+    def equal_reversed(self, parts: list[Any]) -> Part:
         bound, operand = parts
-        return (self.equal([bound]) if isinstance(bound, Instant) else self.listed([bound])).of(operand)
+        return self.leaf(operand, self.equal([bound]) if isinstance(bound, Instant) else self.listed([bound]))
 
-    def unequal_reversed(self, parts: list[Any]) -> Built:
+    def unequal_reversed(self, parts: list[Any]) -> Part:
         bound, operand = parts
-        return self.unequal([bound]).of(operand)
+        return self.leaf(operand, self.unequal([bound]))
 
     def unequal(self, parts: list[Bound]) -> Condition:
         return self.equal(parts)._replace(negated=True) if isinstance(parts[0], Instant) else self.excluded(parts)
@@ -264,16 +286,3 @@ def _not_a_version(bound: Bound) -> Refused:
     return Refused(
         "range.type", "a version is a string in single quotes, as in build version >= '1.10.2'", place_of(token)
     )
-
-
-def _token(path: str, operand: Operand, tokens: Mapping[str, Sequence[Token]]) -> Token:
-    """Return the token that a path in a leaf means."""
-    found = _PLACE.match(path)
-    if found is None:
-        return operand.token
-    if found[1] == "attribute":
-        return operand.place(path.removeprefix(".attribute"))
-    held = tokens.get(found[1])
-    if held is None:
-        return operand.token
-    return held[int(found[2])] if found[2] else operand.token if len(held) > 1 else held[0]

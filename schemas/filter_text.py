@@ -17,8 +17,8 @@ from lark.exceptions import UnexpectedInput
 
 from schemas.errors import Refused
 from schemas.expression import And, Expression, Not, Or
-from schemas.filter_conditions import Built, ConditionRules
-from schemas.filter_operands import OperandRules, place_of, value_of
+from schemas.filter_conditions import Built, Condition, ConditionRules
+from schemas.filter_operands import Operand, OperandRules, place_of, value_of
 from schemas.filter_printer import MAX_DEPTH, format_filter
 from schemas.filter_refusal import place_in, syntax_refusal
 from schemas.limits import DEFAULT_LIMITS
@@ -37,8 +37,8 @@ _TOKEN = re.compile(
 def parse_filter(text: str, tokens: int = DEFAULT_LIMITS.filter_tokens) -> Expression:
     """Return the tree that a filter text stands for.
 
-    Everything of a single predicate is checked here, because only here its line and column are known; the limits of a
-    subscription are `schemas.check`'s.
+    Everything of a single predicate is checked here, because only here its line and column are at hand; the limits of a
+    subscription are `schemas.check`'s, and `schemas.filter_places` finds the place of what they refuse.
 
     Parameters
     ----------
@@ -66,8 +66,13 @@ def parse_filter(text: str, tokens: int = DEFAULT_LIMITS.filter_tokens) -> Expre
 @cache
 def _parser() -> Lark:
     """Return the parser; building it costs as much as parsing several hundred filters, so a process does it once."""
+    return parser_into(_Builder())
+
+
+def parser_into(builder: Transformer[Token, Any]) -> Lark:
+    """Return a parser of filters whose results are what a builder makes of the grammar's rules."""
     grammar = resources.files("schemas").joinpath("filter.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", transformer=_Builder(), maybe_placeholders=False)
+    return Lark(grammar, parser="lalr", transformer=builder, maybe_placeholders=False)
 
 
 def _check_length(text: str, tokens: int) -> None:
@@ -84,8 +89,11 @@ def _check_length(text: str, tokens: int) -> None:
         )
 
 
-class _Builder(OperandRules, ConditionRules, Transformer[Token, Built]):
+class _Builder(OperandRules, ConditionRules[Built], Transformer[Token, Built]):
     """One method an alternative of the grammar; each takes the parts of the text that the grammar keeps."""
+
+    def leaf(self, operand: Operand, condition: Condition) -> Built:
+        return condition.of(operand)
 
     def or_chain(self, parts: list[Any]) -> Built:
         return _joined(Or, parts[::2], parts[1])

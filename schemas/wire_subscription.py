@@ -19,6 +19,8 @@ AwareTime = Annotated[datetime, msgspec.Meta(tz=True)]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 MICROSECOND = timedelta(microseconds=1)
 
+_TREE = "$.expression"
+
 
 class Members(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The members but ``expression``; null is the same as left out."""
@@ -57,7 +59,6 @@ def to_subscription(
         of `schemas.check`.
     """
     mode = _mode(members)
-    path = "$.expression"
     if (members.filter is None) == (expression is None):
         raise Refused(
             "subscription.filter_or_expression",
@@ -66,7 +67,6 @@ def to_subscription(
             "$",
         )
     if members.filter is not None:
-        path = "$.filter"
         expression = _parse(members.filter, limits.filter_tokens)
     assert expression is not None
     subscription = Subscription(
@@ -79,7 +79,10 @@ def to_subscription(
         not_after=_microseconds(members.not_after, "$.not_after"),
         labels=members.labels or {},
     )
-    check_subscription(subscription, limits, path, magnitude)
+    try:
+        check_subscription(subscription, limits, _TREE, magnitude)
+    except Refused as refused:
+        raise _placed(refused, members.filter) from None
     return subscription
 
 
@@ -118,8 +121,20 @@ def _parse(text: str, tokens: int) -> Expression:
     try:
         return parse_filter(text, tokens)
     except Refused as refused:
-        place = f"$.filter, {refused.path}" if refused.path else "$.filter"
-        raise Refused(refused.code, refused.message, place) from None
+        raise _in_filter(refused) from None
+
+
+def _placed(refused: Refused, text: str | None) -> Refused:
+    """Return a refusal of the tree that a filter text stands for, if there is one, with its place in the text."""
+    if text is None or not refused.path.startswith(_TREE):
+        return refused
+    from schemas.filter_places import shown_in_text
+
+    return _in_filter(shown_in_text(refused, text, _TREE))
+
+
+def _in_filter(refused: Refused) -> Refused:
+    return Refused(refused.code, refused.message, f"$.filter, {refused.path}")
 
 
 def _microseconds(time: datetime | None, path: str) -> int | None:

@@ -244,6 +244,9 @@ def subscription(**members: Any) -> bytes:
 
 def test_a_filter_text_can_stand_in_the_place_of_the_tree() -> None:
     assert SUBSCRIPTIONS.decode("s", subscription(filter="a exists")) == Subscription("s", Exists("a"))
+    with pytest.raises(Refused) as raised:
+        SUBSCRIPTIONS.decode("s", subscription(filter="a exists^2"))
+    assert raised.value.path == "$.filter, line 1, column 10"
 
 
 @pytest.mark.parametrize(

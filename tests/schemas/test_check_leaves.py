@@ -163,7 +163,7 @@ AB = And((A, Exists("b")))
             "threshold.weights",
             "$.expression.args[1].weight",
         ),
-        (subscription(In("a", (1, 2), (1.0, -1.0)), "threshold", 0.5), "threshold.weights", "$.expression.weights"),
+        (subscription(In("a", (1, 2), (1.0, -1.0)), "threshold", 0.5), "threshold.weights", "$.expression.weights[1]"),
         (subscription(Exists("a", 0.0), "threshold", 0.5), "threshold.weights", "$.expression"),
         (subscription(Exists("a", 2.0**-22), "threshold", 0.5), "threshold.weights", "$.expression"),
         (subscription(And((Exists("a", 2.0**20),) * 5), "relaxed"), "weights.sum", "$"),

@@ -76,6 +76,49 @@ def test_a_filter_text_is_parsed_and_its_errors_name_line_and_column() -> None:
     assert raised.value.path == "$.filter, line 2, column 3"
 
 
+LEAVES, DEPTH, LIST, NAMES = Limits(leaves=2), Limits(depth=4), Limits(list_length=2), Limits(attribute_length=3)
+RELAXED = {"mode": "relaxed"}
+THRESHOLD = {"mode": "threshold", "threshold": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "limits", "code", "place"),
+    [
+        ("a = 1 and delay > 60^0.7", {}, Limits(), "weights.position", "1:22"),
+        ("a = 1 and (b = 2\n or not (c = 3 and d exists))", {}, LEAVES, "expression.too_many_leaves", "2:10"),
+        ("all(a = 1, any(b = 2, true, c in cidr '::/0'))", {}, LEAVES, "expression.too_many_leaves", "1:29"),
+        ("a = 1 and not (b = 2\n or not (c = 3 and d = 4))", {}, DEPTH, "expression.too_deep", "2:16"),
+        ("not not all(any(a = 1))", {}, DEPTH, "expression.too_deep", "1:17"),
+        ("not " * 1_999 + "a = 1", {}, Limits(), "expression.too_deep", "1:801"),
+        ("a = 1 or (b = 2 and c not in (1,2,3))", {}, LIST, "value.list_too_long", "1:21"),
+        ("a = 1 and 3 < 2 * year(bcde)", {}, NAMES, "attribute.too_long", "1:24"),
+        ("a not has any ('x') or bcde != time '2026-05-01'", {}, NAMES, "attribute.too_long", "1:24"),
+        ("5 = a or 5 != bcde", {}, NAMES, "attribute.too_long", "1:15"),
+        ("a = 1 and (b = 2 or c = 1)", RELAXED, Limits(), "mode.shape", "1:18"),
+        ("a = 1 and b not in (2)", RELAXED, Limits(), "mode.shape", "1:11"),
+        ("a = 1 and b not like 'x%'", RELAXED, Limits(), "mode.shape", "1:11"),
+        ("a = 1 and not b = 2", RELAXED, Limits(), "mode.shape", "1:11"),
+        ("true", RELAXED, Limits(), "mode.shape", "1:1"),
+        ("a = 1 and b in (2^3, 4^-0.5)", THRESHOLD, Limits(), "threshold.weights", "1:22"),
+        ("a = 1 and b > 2^-0.5", THRESHOLD, Limits(), "threshold.weights", "1:17"),
+        ("a = 1^0 and b > 2^0", THRESHOLD, Limits(), "threshold.weights", "1:9"),
+    ],
+)
+def test_what_is_refused_in_the_tree_of_a_filter_text_has_its_line_and_column(
+    text: str, others: dict[str, Any], limits: Limits, code: str, place: str
+) -> None:
+    line, column = place.split(":")
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded({"filter": text, **others}), limits)
+    assert (raised.value.code, raised.value.path) == (code, f"$.filter, line {line}, column {column}")
+
+
+def test_what_is_refused_beside_the_tree_of_a_filter_text_keeps_its_path() -> None:
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded({"filter": "a = 1", "threshold": 0.5}))
+    assert raised.value.path == "$.threshold"
+
+
 def expression(**node: Any) -> dict[str, Any]:
     return {"expression": node}
 
