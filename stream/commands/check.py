@@ -35,7 +35,7 @@ def check(
     """
     try:
         settings = load(context, config, overrides)
-        expression = expression_of(text_of(filter_).strip(), settings)
+        expression = expression_of(text_of(filter_), settings)
         event = _event(read_text(event_file), settings)
     except TocsinError as error:
         fail(error, ERROR)
@@ -57,7 +57,7 @@ def expression_of(text: str, settings: Settings) -> Expression:
 
     from schemas.json_codec import decode_subscription
 
-    member = {"expression": tree_of(text)} if text.startswith("{") else {"filter": text}
+    member = {"expression": tree_of(text)} if text.lstrip().startswith("{") else {"filter": text}
     with pointing_at(text):
         return decode_subscription("check", msgspec.json.encode(member), settings.limits).expression
 

@@ -26,6 +26,9 @@ FAILURE = 1
 BROKEN_PIPE = 141
 """Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
 
+SHOWN, SHOWN_BEFORE = 100, 60
+"""Characters of a refused line that are shown, and how many of them at most stand before the refused place."""
+
 SETTINGS_PANEL = "Settings"
 
 ConfigOption = Annotated[
@@ -142,16 +145,24 @@ def read_text(name: str) -> str:
 
 @contextmanager
 def pointing_at(text: str | None) -> Iterator[None]:
-    """Add the refused line of a filter text, with a mark under the column, to the sentence that refuses it."""
+    """Add what a refusal points at in a filter text, with a mark under the column, to the sentence that refuses it."""
     try:
         yield
     except Refused as refused:
-        place = re.search(r"line (\d+), column (\d+)", str(refused))
+        place = re.search(r"line (\d+), column (\d+)$", refused.path)
         if text is None or place is None:
             raise
-        line, column = int(place[1]), int(place[2])
-        shown = (text.splitlines() or [""])[min(line, len(text.splitlines()) or 1) - 1]
-        raise TocsinError(f"{refused}\n  {printable(shown.expandtabs(1))}\n  {' ' * (column - 1)}^") from refused
+        raise TocsinError(f"{refused}\n{_marked(text, int(place[1]), int(place[2]))}") from refused
+
+
+def _marked(text: str, line: int, column: int) -> str:
+    """Return what stands around a place in a text, as much as one line of a terminal shows, and a mark under it."""
+    shown = text.split("\n")[line - 1]
+    start = max(0, column - 1 - SHOWN_BEFORE)
+    end = start + SHOWN
+    before = ("…" if start else "") + printable(shown[start : column - 1].expandtabs(1))
+    after = printable(shown[column - 1 : end].expandtabs(1)) + ("…" if end < len(shown) else "")
+    return f"  {before}{after}\n  {' ' * len(before)}^"
 
 
 def printable(text: str) -> str:

@@ -35,7 +35,7 @@ def similar(
     from stream.commands.check import expression_of
 
     settings, snapshot = look_into(context, index, version, config, overrides)
-    wanted = Subscription("", expression_of(text_of(filter_).strip(), settings))
+    wanted = Subscription("", expression_of(text_of(filter_), settings))
     from index.live import alive, read
     from index.similar import similar as find_similar
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from schemas.errors import Refused, TocsinError
 from stream.cli import app
+from stream.commands.shared import pointing_at
 from stream.settings import load_settings
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
@@ -199,6 +201,23 @@ def test_a_syntax_error_is_shown_with_a_mark_under_its_column(event: str) -> Non
     lines = tocsin("check", "origin = = 'JFK'", event).stderr.splitlines()
     assert lines[-2] == "  origin = = 'JFK'"
     assert lines[-1].index("^") == lines[-2].index("= '")
+
+
+def test_what_is_refused_in_a_filters_tree_is_shown_with_a_mark_too(event: str) -> None:
+    lines = tocsin("check", "\norigin = 'JFK' and\tdep_delay > 60^0.7", event).stderr.splitlines()
+    assert lines[-2] == "  origin = 'JFK' and dep_delay > 60^0.7"
+    assert lines[-1].index("^") == lines[-2].index("0.7")
+
+
+def test_of_a_long_line_what_stands_around_the_mark_is_shown() -> None:
+    for before, after in ((0, 200_000), (30, 80), (200_000, 0), (200_000, 200_000)):
+        refused = Refused("filter.syntax", "no", f"$.filter, line 2, column {before + 1}")
+        text = "a\u2028\n" + "\x1bb" * (before // 2) + "?" + "c" * after + "\nd"
+        with pytest.raises(TocsinError) as raised, pointing_at(text):
+            raise refused
+        _, line, mark = str(raised.value).splitlines()
+        assert line[mark.index("^")] == "?"
+        assert len(line) <= 200
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "{", '{"$top": -1}', ""])
