@@ -28,6 +28,41 @@ NODE_MEMBERS: dict[str, tuple[str, ...]] = {
 DERIVE_MEMBERS = Derive.__struct_encode_fields__
 """The members of a derived attribute."""
 
+_OPERATORS_BY_MEANING = {
+    "in": "eq equal equals = == contains_any",
+    "not_in": "ne neq nin notin not_equal not_equals != <>",
+    "range": "gt gte ge lt lte le between > >= < <=",
+    "matches": "regex regexp rlike",
+    "glob": "like wildcard pattern",
+    "starts_with": "prefix begins_with",
+    "ends_with": "suffix",
+    "not_exists": "missing isnull is_null",
+    "within": "subset",
+    "contains_all": "superset",
+    "keywords": "has text",
+    "cidr": "ip",
+    "and": "all",
+    "or": "any",
+    "not": "none",
+    "": "nor nand xor xnor",
+}
+_MEMBERS_BY_MEANING = {
+    "ge": "gte min from since",
+    "le": "lte max to until",
+    "attribute": "name field key path",
+}
+
+
+def _meanings(words_by_meaning: dict[str, str]) -> dict[str, str]:
+    return {word: meaning for meaning, words in words_by_meaning.items() for word in words.split()}
+
+
+OTHER_OPERATORS = _meanings(_OPERATORS_BY_MEANING)
+"""Operators of other languages, which may look like others here, and what they are here, "" for nothing."""
+
+OTHER_MEMBERS = _meanings(_MEMBERS_BY_MEANING)
+"""The same for members."""
+
 _PLACE = re.compile(r" - at `(.*)`$")
 
 
@@ -91,7 +126,7 @@ def _operator_mistakes(operator: str, node: dict[str, Any], place: str) -> Itera
     if operator not in NODE_MEMBERS:
         yield Refused(
             "operator.unknown",
-            f"there is no operator {operator!r:.40}; {_nearest(operator, NODE_MEMBERS)}",
+            f"there is no operator {operator!r:.40}; {_nearest(operator, NODE_MEMBERS, OTHER_OPERATORS)}",
             f"{place}.op",
         )
     else:
@@ -112,13 +147,14 @@ def _derive_mistakes(attribute: Any, place: str) -> Iterator[Refused]:
 
 
 def _unknown_member(name: str, owner: str, known: Iterable[str], path: str) -> Refused:
-    return Refused("subscription.unknown_member", f"{owner} has no member {name!r:.40}; {_nearest(name, known)}", path)
+    cure = _nearest(name, known, OTHER_MEMBERS)
+    return Refused("subscription.unknown_member", f"{owner} has no member {name!r:.40}; {cure}", path)
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the nearest of the known names, or with all of them when none is near."""
+def _nearest(name: str, known: Iterable[str], others: dict[str, str]) -> str:
+    """Return a sentence with the known name that another or a misspelt one means, or with all of them."""
     names = list(known)
-    near = get_close_matches(name.lower(), names, 1)
+    near = get_close_matches(others.get(name.lower(), name.lower()), names, 1)
     return f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
 
 

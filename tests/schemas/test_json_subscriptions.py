@@ -267,15 +267,34 @@ def test_what_is_no_subscription_is_refused_with_its_code_and_path(record: Any, 
     assert 15 < len(raised.value.message) < 400
 
 
-def test_a_misspelt_name_is_answered_with_the_nearest_known_one() -> None:
-    for record, near in (
+@pytest.mark.parametrize(
+    ("record", "near"),
+    [
         (expression(op="exits", attribute="a"), "exists"),
         (expression(op="not-in", attribute="a", values=[1]), "not_in"),
         (expression(op="in", attribute="a", value=[1]), "values"),
+        (expression(op="in", field="a", values=[1]), "attribute"),
         ({"expression": A, "prority": 1}, "priority"),
-    ):
-        with pytest.raises(Refused, match=rf"did you mean {near}\?"):
-            decode_subscription("s", encoded(record))
+        (expression(op="range", attribute="a", gte=1), "ge"),
+        (expression(op="range", attribute="a", lte=1), "le"),
+        (expression(op="range", attribute="a", gtt=1), "gt"),
+        (expression(op="version", attribute="a", gte="1"), "ge"),
+        (expression(op="nin", attribute="a", values=[1]), "not_in"),
+        (expression(op="eq", attribute="a", values=[1]), "in"),
+        (expression(op="GTE", attribute="a", values=[1]), "range"),
+        (expression(op="begins_with", attribute="a", text="x"), "starts_with"),
+        (expression(op="all", args=[A]), "and"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_nearest_known_one(record: dict[str, Any], near: str) -> None:
+    with pytest.raises(Refused, match=rf"did you mean {near}\?"):
+        decode_subscription("s", encoded(record))
+
+
+@pytest.mark.parametrize("op", ["xor", "nor", "nand"])
+def test_no_operator_is_proposed_for_one_that_means_something_else(op: str) -> None:
+    with pytest.raises(Refused, match="known are and, or, not"):
+        decode_subscription("s", encoded(expression(op=op, args=[A])))
 
 
 @pytest.mark.parametrize(
