@@ -277,7 +277,9 @@ def _range(bounds: Mapping[str, Bound], version: Token | None = None) -> Conditi
     if timed and len(timed) < len(bounds):
         plain = next(bound for bound in bounds.values() if isinstance(bound, Token))
         raise Refused("range.type", "one bound is a time and this one is not; write time before both", place_of(plain))
-    members: dict[str, Any] = {name: value_of(token) for name, token in texts.items()}
+    members: dict[str, Any] = {
+        name: bound.value if isinstance(bound, Instant) else value_of(bound) for name, bound in bounds.items()
+    }
     return Condition(Range, {**members, "type": "time"} if timed else members, tokens)
 
 

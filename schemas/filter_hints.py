@@ -1,24 +1,21 @@
 """What a person is likely to have meant at the place where a filter text stops being one: codes and sentences.
 
-An operator of another language, a misspelt word, a string in the wrong quotes: each hint is a function from the place
-to its answer, None when it has nothing to say.
+A sign of another language, a string in the wrong quotes, an open parenthesis: each hint is a function from the place to
+its answer, None when it has nothing to say. Those on words are in `schemas.filter_word_hints`.
 """
 
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import Final
 
-from schemas.filter_operands import SUGGEST_FROM, unknown_function
+from schemas import filter_word_hints as words
+from schemas.filter_operands import unknown_function
 from schemas.filter_scene import Scene, quoted
-from schemas.filter_words import CALCULATIONS, FREE_WORDS, OTHER_WORDS, PHRASES, RESERVED_WORDS, SIGNS
+from schemas.filter_word_hints import Answer
+from schemas.filter_words import CALCULATIONS, RESERVED_WORDS, SIGNS
 
-_KEYWORDS: Final = RESERVED_WORDS | FREE_WORDS
 _VALUES: Final = ("STRING", "NUMBER", "BOOLEAN")
-
-Answer = tuple[str, str] | None
-"""A reason code and a sentence."""
 
 
 def _empty(scene: Scene) -> Answer:
@@ -75,21 +72,7 @@ def _list(scene: Scene) -> Answer:
         return "value.empty_list", "the list of values is empty; list at least one value"
     if "LPAR" in scene.wanted <= {"LPAR", "_OF"} and scene.kind in _VALUES:
         return "filter.syntax", f"a list in parentheses was expected, as in {scene.before} ({scene.found:.40})"
-    if scene.before_kind == "_CONTAINS" and scene.kind in ("NUMBER", "BOOLEAN", "LPAR", "ANY"):
-        return (
-            "filter.syntax",
-            "contains wants a text in single quotes, or all and a list; whether a value is among others is asked with "
-            "= or in",
-        )
     return None
-
-
-def _other_word(scene: Scene) -> Answer:
-    meant = OTHER_WORDS.get(scene.bare_word) if scene.operator_wanted else None
-    if meant is None:
-        return None
-    note = ", which wants the whole value to fit" if meant == "matches" else ""
-    return "operator.unknown", f'there is no operator {quoted(scene.found)}; did you mean "{meant}"{note}?'
 
 
 def _negated_sign(scene: Scene) -> Answer:
@@ -141,7 +124,7 @@ def _arithmetic(scene: Scene) -> Answer:
             + (f'; if "{scene.past[-1]}" belongs to a name, write the name in double quotes: "{name:.80}"' * written),
         )
     signed = scene.kind in ("", "NUMBER", *CALCULATIONS) and scene.found[0] in "+-*/%"
-    if signed and scene.before_kind in _VALUES:
+    if (signed or scene.bare_word == "mod") and scene.before_kind in _VALUES:
         return (
             "filter.syntax",
             "a value is written out, not calculated; a date or another text stands in single quotes",
@@ -155,21 +138,8 @@ def _no_attribute(scene: Scene) -> Answer:
     return None
 
 
-def _misspelt(scene: Scene) -> Answer:
-    if not scene.bare_word or {"NAME", "STRING"} & scene.wanted:
-        return None
-    words = [_KEYWORDS[kind] for kind in sorted(scene.wanted & _KEYWORDS.keys())]
-    if scene.operator_wanted and "_EQUAL" in scene.wanted:
-        words += PHRASES
-    known = {phrase.split()[0]: phrase for phrase in reversed(words)} | {phrase: phrase for phrase in words}
-    near = get_close_matches(scene.bare_word, known, 1, SUGGEST_FROM)
-    if near:
-        return "operator.unknown", f'there is no operator {quoted(scene.found)}; did you mean "{known[near[0]]}"?'
-    return None
-
-
 def _keyword_as_name(scene: Scene) -> Answer:
-    if scene.kind not in RESERVED_WORDS or "NAME" not in scene.wanted:
+    if scene.kind not in RESERVED_WORDS or "NAME" not in scene.wanted or not scene.found.isalpha():
         return None
     word = scene.found
     cure = "the attribute stands before it: delay exists; " if scene.kind == "_EXISTS" else ""
@@ -196,7 +166,7 @@ def _name_as_value(scene: Scene) -> Answer:
 def _other_value(scene: Scene) -> Answer:
     if scene.kind == "_NULL" and scene.value_wanted:
         return "filter.syntax", 'null is no value; write "is null" or "is not null" after the attribute'
-    if scene.kind == "LPAR" and scene.value_wanted:
+    if scene.kind in ("LPAR", "ALL", "ANY") and scene.value_wanted:
         return "filter.syntax", "one value was expected; several are listed with in, as in origin in ('JFK', 'LGA')"
     if scene.found in ("[", "{") and scene.kind == "":
         return (
@@ -226,6 +196,26 @@ def _parenthesis(scene: Scene) -> Answer:
     return None
 
 
+def _joined(scene: Scene) -> Answer:
+    if scene.wanted == {"AND"}:
+        return "filter.syntax", "between takes two bounds joined by and, as in delay between 20 and 60"
+    if scene.before_kind == "_SEMICOLON" or (scene.kind == "COMMA" and "$END" in scene.wanted):
+        return "filter.syntax", "a filter is one condition; join its predicates with and or or"
+    return None
+
+
+def _value_alone(scene: Scene) -> Answer:
+    alone = scene.before_kind in _VALUES and {"_EQUAL", "COMPARE"} <= scene.wanted and not scene.operator_wanted
+    if not alone or scene.kind not in ("$END", "AND", "OR", "RPAR", "COMMA"):
+        return None
+    return (
+        "filter.syntax",
+        f"the value {scene.before:.40} stands alone, which is no predicate; several values are listed with in, as in "
+        "origin in ('JFK', 'LGA')",
+        scene.start_before,
+    )
+
+
 def _chained(scene: Scene) -> Answer:
     if scene.kind == "COMPARE" and scene.before_kind in _VALUES and "AND" in scene.wanted:
         return (
@@ -237,8 +227,9 @@ def _chained(scene: Scene) -> Answer:
 
 
 HINTS: Final = (
-    *(_empty, _unclosed, _typographic, _weight, _list, _other_word, _negated_sign, _ignore_case, _function, _sign),
-    *(_arithmetic, _no_attribute, _misspelt, _keyword_as_name, _name_as_value, _other_value, _malformed_word),
-    *(_parenthesis, _chained),
+    *(_empty, _unclosed, _typographic, words.statement, _weight, _list, words.after_is, words.null_alone),
+    *(words.other_word, _negated_sign, _ignore_case, words.quantifier, words.time, words.truth, _function, _sign),
+    *(_arithmetic, _no_attribute, words.misspelt, words.negation, _keyword_as_name, _name_as_value, _other_value),
+    *(_malformed_word, _parenthesis, _chained, _joined, _value_alone),
 )
 """The first that answers is heard."""

@@ -18,8 +18,9 @@ from schemas.check_parts import MAX_DERIVE_DEPTH
 from schemas.derived import PUBLIC_FUNCTIONS
 from schemas.errors import Refused
 from schemas.expression import Attribute, Derive
-from schemas.filter_functions import SIGN_FUNCTIONS, SYNONYMS, UNITS
+from schemas.filter_functions import SIGN_FUNCTIONS, SYNONYMS, UNITS, WITHOUT_COUNTERPART
 from schemas.filter_words import PHRASES
+from schemas.instants import instant
 from schemas.values import INT64_MAX, INT64_MIN, Number, Value
 
 OPERATORS: Final = {phrase.replace(" ", ""): phrase for phrase in PHRASES} | {"regexplike": "matches"}
@@ -77,6 +78,12 @@ class Instant(NamedTuple):
     kind: Token
     text: Token
 
+    @property
+    def value(self) -> str:
+        """The text that a range of times has as its bound; a time without a zone is meant in UTC, as a date is."""
+        text = text_of(self.text)
+        return text if instant(text) is not None or instant(f"{text}Z") is None else f"{text}Z"
+
 
 class OperandRules:
     """The grammar's rules for operands; each method takes the parts of the text that the grammar keeps."""
@@ -102,19 +109,22 @@ class OperandRules:
         name: Token = parts[0]
         unit: Operand = parts[1]
         operand: Operand = parts[2]
-        if name.lower() != "extract" or unit.steps or unit.name.lower() not in UNITS:
+        if name.lower() != "extract":
             raise Refused(
                 "filter.syntax",
-                "from stands in substring(name from 1 for 3) and in extract(year from created), which knows "
-                f"{', '.join(UNITS)}",
-                place_of(name if name.lower() != "extract" else unit.token),
+                "from stands in substring(name from 1 for 3) and in extract(year from created)",
+                place_of(name),
             )
+        if unit.steps or unit.name.lower() not in UNITS:
+            near = get_close_matches(unit.name.lower(), UNITS, 1, SUGGEST_FROM)
+            cure = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(UNITS)}"
+            raise Refused("filter.syntax", f'extract knows no "{unit.token:.40}"; {cure}', place_of(unit.token))
         return operand.within(unit.name.lower(), Step(name, ()))
 
     def calculated(self, parts: list[Any]) -> Operand:
         operand: Operand = parts[0]
         sign: Token = parts[1]
-        return operand.within(SIGN_FUNCTIONS[sign], Step(sign, (parts[2],)))
+        return operand.within(SIGN_FUNCTIONS[sign.lower()], Step(sign, (parts[2],)))
 
     def calculated_reversed(self, parts: list[Any]) -> Operand:
         number: Token = parts[0]
@@ -135,8 +145,10 @@ def unknown_function(name: Token) -> Refused | None:
     if name.lower() in names:
         return None
     operator = OPERATORS.get(name.lower().replace("_", ""))
-    near = get_close_matches(name.lower(), names, 1, SUGGEST_FROM)
-    if operator is not None:
+    near = get_close_matches(name.lower(), [*names, "all", "any", "not"], 1, SUGGEST_FROM)
+    if name.lower() in WITHOUT_COUNTERPART:
+        cure = WITHOUT_COUNTERPART[name.lower()]
+    elif operator is not None:
         cure = f"the operator of that name stands after the attribute, as in name {operator} 'x'"
     else:
         cure = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(PUBLIC_FUNCTIONS)}"

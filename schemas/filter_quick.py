@@ -18,8 +18,8 @@ KEPT = 2**16
 """So many predicates are remembered; then remembering begins anew."""
 
 _TOKEN = re.compile(r"'[^']*+(?:''[^']*+)*+'|\w++|[^\s\w]")
-_UNUSUAL = re.compile(r"[\"`]|--|/\*")
-"""Quoted names and comments, in which a word may be no connective."""
+_UNUSUAL = re.compile(r"[\"`;]|--|/\*")
+"""Quoted names and comments, in which a word may be no connective, and the sign that ends a filter."""
 
 _LISTED = re.compile(r"(?:[^()']++|'[^']*+')*+\)")
 """The rest of a list in parentheses."""

@@ -35,13 +35,13 @@ def syntax_refusal(parser: Lark, text: str) -> Refused:
         A text that is no filter.
     """
     scene = _scene(parser, text)
-    where = place_in(text, scene.start)
     for hint in HINTS:
         answer = hint(scene)
         if answer is not None:
-            return Refused(*answer, where)
+            code, sentence, *start = answer
+            return Refused(code, sentence, place_in(text, *start or (scene.start,)))
     found = "the filter ends" if scene.kind == "$END" else f"{quoted(scene.found)} was found"
-    return Refused("filter.syntax", f"{found} where {_wanted(scene)} was expected", where)
+    return Refused("filter.syntax", f"{found} where {_wanted(scene)} was expected", place_in(text, scene.start))
 
 
 def place_in(text: str, start: int) -> str:

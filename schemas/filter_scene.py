@@ -33,6 +33,22 @@ class Scene(NamedTuple):
         return self.found.lower() if self.kind == "NAME" and self.found[0] not in '"`' else ""
 
     @property
+    def rest(self) -> str:
+        """What follows it, blanks aside, or the beginning of that."""
+        return self.text[self.end : self.end + 80].lstrip()
+
+    @property
+    def word_before(self) -> str:
+        """The name without quotes that stands before, in lower case, or nothing."""
+        token = self.before
+        return token.lower() if token is not None and token.type == "NAME" and token[0] not in '"`' else ""
+
+    @property
+    def start_before(self) -> int:
+        """Where the token before begins."""
+        return (self.before.start_pos if self.before is not None else None) or 0
+
+    @property
     def before(self) -> Token | None:
         """The token before."""
         return self.past[-1] if self.past else None

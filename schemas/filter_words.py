@@ -23,6 +23,7 @@ FREE_WORDS: Final = {
     "ILIKE": "ilike",
     "LIKE": "like",
     "_MATCHES": "matches",
+    "MOD": "mod",
     "_STARTS": "starts with",
     "_STARTSWITH": "starts with",
     "VERSION": "version",
@@ -41,14 +42,14 @@ PHRASES: Final = (
 _WORDS_BY_MEANING = {
     "=": "eq equal equalto is_equal",
     "!=": "ne neq",
-    ">": "gt after",
+    ">": "gt after greater more above over",
     ">=": "ge gte since",
-    "<": "lt before",
+    "<": "lt before less below under",
     "<=": "le lte until",
     "in": "isin one_of oneof overlaps intersects",
     "not in": "nin notin",
     "is null": "isnull missing",
-    "is not null": "notnull",
+    "is not null": "notnull isnotnull isnt present",
     "contains": "includes include icontains contain substring",
     "contains all": "superset hasall",
     "within": "subset",
@@ -81,7 +82,29 @@ _SIGNS_BY_MEANING = {
 SIGNS: Final = {sign: meaning for meaning, signs in _SIGNS_BY_MEANING.items() for sign in signs.split()}
 """Signs of other languages and what they are here."""
 
-CALCULATIONS: Final = ("PLUS", "MINUS", "STAR", "SLASH", "PERCENT")
+COMPARISONS: Final = {"=": "_EQUAL", "!=": "_UNEQUAL", **dict.fromkeys((">", ">=", "<", "<="), "COMPARE")}
+"""The signs that compare, and their tokens."""
+
+QUANTIFIERS: Final = {
+    **{word: word for word in ("all", "any", "none")},
+    **dict.fromkeys(("each", "every", "both"), "all"),
+    **dict.fromkeys(("one", "some", "either"), "any"),
+    **dict.fromkeys(("no", "neither"), "none"),
+}
+"""Words that may be meant to say how many of a list."""
+
+TIMES: Final = ("time", "timestamp", "date", "datetime", "timestamptz", "instant")
+"""Words that may be meant to begin a time."""
+
+ABSENT: Final = frozenset(("missing", "absent", "unknown", "undefined", "none", "nil"))
+PRESENT: Final = frozenset(("present", "defined", "known", "set", "notnull", "exists"))
+"""What may be said after "is" of an attribute that has no value, and of one that has."""
+
+STATEMENT_STARTS: Final = frozenset(("select", "where", "when", "if", "having", "filter"))
+STATEMENT_ENDS: Final = frozenset(("limit", "order", "group", "having", "fetch", "offset", "union"))
+"""Words of a statement around its condition."""
+
+CALCULATIONS: Final = ("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "MOD")
 
 WORDS: Final = {
     "NAME": "an attribute",
@@ -92,7 +115,7 @@ WORDS: Final = {
     "_UNEQUAL": '"!="',
     "COMPARE": '"<", "<=", ">", ">="',
     **{kind: f'"{RESERVED_WORDS[kind]}"' for kind in ("_IN", "NOT", "_BETWEEN", "_IS", "_NULL", "_EXISTS", "STRONG")},
-    **{kind: f'"{word}"' for kind, word in FREE_WORDS.items() if not kind.endswith("SWITH")},
+    **{kind: f'"{word}"' for kind, word in FREE_WORDS.items() if not kind.endswith(("SWITH", "MOD"))},
     "ALL": '"all"',
     "ANY": '"any"',
     "AND": '"and"',

@@ -14,13 +14,13 @@ PREDICATES = (
     "a = 'x'", "a = 'it''s and ( or'", "b between 1 and 3", "b BETWEEN 1 AND 3", "c in ('y', 'z')", "not c in ('y')",
     "c not in ('y', 'and')", "d exists", "(a) = 'x'", "(b + 1) * 2 > 3", "all(d exists, b = 1)", "true", "a = 'x' ^0.5",
     "e has any ('p', 'q')", "\"and\" = 1", "length(a) > 3", "1 < b <= 4", "b", "a = 'x", "not (b = 1)", "-- or\nb = 1",
-    "between = 1",
+    "between = 1", "a mod 2 = 1", "a = ';'", "d exists;",
 )  # fmt: skip
 TEXTS = st.recursive(
     st.sampled_from(PREDICATES),
     lambda inner: st.one_of(
         inner.map("({})".format),
-        st.tuples(inner, st.sampled_from([" and ", " or ", " AND\n", ")or(", " "]), inner).map("".join),
+        st.tuples(inner, st.sampled_from([" and ", " or ", " AND\n", ")or(", " ", "; and "]), inner).map("".join),
     ),
     max_leaves=6,
 )

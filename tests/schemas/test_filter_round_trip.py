@@ -46,17 +46,18 @@ GOOD = (
     "a matches '[a-z]+' and b not like '%x!%_' escape '!' ignore case and c starts with 'x' ^ 2 and d ends with 'y'",
     "'1.2' < v version <= '2.0-rc.1' ^ 0.5 or ip not in cidr ( '10.0.0.0/8' , '::/0' ) or text has none of ( 'x' )",
     "a >= time '2026-05-01' and time '2026-05-01T00:00:00Z' < b < timestamp '2026-05-02T00:00:00+01:00' ^ 3",
-    "a % 4 = 1 && ( lower ( b ) + 2 ) * 3 / 4 - 5 > 6 || ! substring ( c from 1 for 3 ) glob 'x*' ignore case",
+    "a mod 4 % 3 = 1 && ( lower ( b ) + 2 ) * 3 / 4 - 5 > 6 || ! substring ( c from 1 for 3 ) glob 'x*' ignore case",
     "10 - 2 * a between 1 and 2 and extract ( year from b ) in ( 2026 ) and length ( c ) exists and d is true",
     "origin in ( 'JFK' ^0.5 , 'LGA' ) ^ -2 and not ( 60 < dep_delay <= 120 or \"gate-no\" is null )",
     "any ( a strong not in ( 1 , 2.5 , true ) , `b` not between 'x' and 'y' )",
-    "a.b = 'it''s' or 5 >= d and e != false or all ( true , f exists , not g not exists )",
+    "a.b = 'it''s' or 5 >= d and e != false or all ( true , f exists , not g not exists ) ;",
 )
 """Filters with a space between any two tokens, and nowhere else."""
 
 ODD = (
     "^ % like lower( ilike glob has version time date + - * / ! || cidr inn => && null nan "
     "1e999 \0 \u200b ’ \ud800 -- /* */ '' { [ € ı 1.2.3 a..b \" ` ' \n"
+    " al tru nto tme select where order missing distinct xor div"
 )
 PIECES = [*" ".join(GOOD).split(" "), *ODD.split(" "), "9" * 30]
 

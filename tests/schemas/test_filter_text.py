@@ -98,6 +98,8 @@ READ: list[tuple[str, Expression]] = [
     ("a !in (1) and b !exists", And((NotIn("a", (1,)), NotExists("b")))),
     ("a is true or a is not false", Or((In("a", (True,)), NotIn("a", (False,))))),
     ("a\u00a0exists -- the end", A),
+    ("a exists;", A),
+    ("(a exists and b exists) ; -- the end", And((A, B))),
     ("/* a\n ** */a--\nexists/**/", A),
 ]
 
@@ -124,7 +126,10 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("dest airport = 'x'", "filter.syntax", "1:6", '"airport" was found where an operator, such as ='),
     ("a in (1 2)", "filter.syntax", "1:9", '"^", "," or ")"'),
     ("a in (1,)", "filter.syntax", "1:9", '")" was found where a value'),
-    ("a = 1;", "filter.syntax", "1:6", '";" was found'),
+    ("(a = 1;)", "filter.syntax", "1:7", '";" was found'),
+    ("a = 1; b = 2", "filter.syntax", "1:8", "a filter is one condition"),
+    ("a = 1;;", "filter.syntax", "1:7", "a filter is one condition"),
+    (";", "filter.syntax", "1:1", "a predicate, such as"),
     ("a = 'x'^b", "filter.syntax", "1:9", "the weight, a number, was expected"),
     ("5 = 6", "filter.syntax", "1:6", "an attribute was expected where 6 stands"),
     ("5 = 'x'", "filter.syntax", "1:5", 'an attribute, a number or "("'),
