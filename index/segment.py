@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,10 +17,10 @@ from index.byte_rows import ByteRows
 from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine, EstimatingEngine, Parts
 from index.files import DamagedFile
+from index.kept_tree import SHORT, Kept, kept, restored
 from index.observed.statistics import EventStatistics, decode, encode
 from index.packed_rows import PackedRows
 from index.shared_leaves import SharedLeaves
-from schemas.expression import Expression
 from schemas.records import Subscription
 
 KIND = "segment"
@@ -41,7 +42,7 @@ class SegmentInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 class Body(msgspec.Struct, frozen=True, array_like=True):
     """A subscription without its id and labels, which have columns of their own, and without field names."""
 
-    expression: Expression
+    expression: Kept
     priority: float
     mode: Literal["all", "relaxed", "threshold"]
     threshold: float | None
@@ -103,7 +104,7 @@ class Rows:
         """Return the subscriptions in columns."""
         return cls(
             ByteRows.of([s.id.encode() for s in subscriptions]),
-            PackedRows.of([_encoder.encode(_body(s)) for s in subscriptions]),
+            PackedRows.of([_encoded(s) for s in subscriptions]),
             ByteRows.of([_labels_encoder.encode(s.labels) if s.labels else b"" for s in subscriptions]),
         )
 
@@ -126,10 +127,12 @@ class Rows:
     def subscription(self, ordinal: int) -> Subscription:
         """Return a subscription as it was written."""
         labels = self.labels[ordinal]
+        body = msgspec.structs.asdict(_body_decoder.decode(self.bodies[ordinal]))
         return Subscription(
             id=self.ids[ordinal].decode(),
+            expression=restored(body.pop("expression")),
             labels=_labels_decoder.decode(labels) if labels else {},
-            **msgspec.structs.asdict(_body_decoder.decode(self.bodies[ordinal])),
+            **body,
         )
 
     def subscriptions(self) -> list[Subscription]:
@@ -258,8 +261,20 @@ def write_rows(
     return SegmentInfo(name, length, len(rows), checksum, shard)
 
 
-def _body(s: Subscription) -> Body:
-    return Body(s.expression, s.priority, s.mode, s.threshold, s.not_before, s.not_after)
+def _encoded(s: Subscription) -> bytes:
+    """Return a subscription's body; a look at every tree would take as long as encoding it, one at the length does not.
+
+    A tree for which the stack does not suffice is looked at too.
+    """
+    with suppress(RecursionError):
+        encoded = _encoder.encode(_body(s, s.expression))
+        if len(encoded) <= SHORT:
+            return encoded
+    return _encoder.encode(_body(s, kept(s.expression)))
+
+
+def _body(s: Subscription, expression: Kept) -> Body:
+    return Body(expression, s.priority, s.mode, s.threshold, s.not_before, s.not_after)
 
 
 def _columns(rows: Rows) -> dict[str, npt.NDArray[Any]]:

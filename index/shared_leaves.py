@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from index.kept_tree import Kept, restored
 from schemas.expression import And, Expression, Or
 
 KEPT = 2**18
@@ -16,7 +17,7 @@ class _Connective(msgspec.Struct):
 
 
 _decode_connective = msgspec.msgpack.Decoder(_Connective).decode
-_decode = msgspec.msgpack.Decoder(Expression).decode
+_decode = msgspec.msgpack.Decoder(Kept).decode
 _BEGINNINGS = tuple(msgspec.msgpack.encode(node)[:-1] for node in (And(()), Or(())))
 """How a connective begins, up to the number of its arguments."""
 
@@ -28,7 +29,7 @@ class SharedLeaves:
         self._known: dict[bytes, Expression] = {}
 
     def expression(self, data: bytes) -> Expression:
-        """Return an expression; below the second level it is decoded at once, without sharing."""
+        """Return an expression; below the second level it is decoded at once, without sharing, as is a deep one."""
         return self._joined(data, 2) if data.startswith(_BEGINNINGS) else self._leaf(data)
 
     def _joined(self, data: bytes, levels: int) -> Expression:
@@ -46,7 +47,7 @@ class SharedLeaves:
         found = self._known.get(data)
         if found is not None:
             return found
-        decoded: Expression = _decode(data)
+        decoded = restored(_decode(data))
         if not data.startswith(_BEGINNINGS):
             if len(self._known) >= KEPT:
                 self._known.clear()

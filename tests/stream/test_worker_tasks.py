@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from index.writer import IndexWriter
+from schemas.limits import Limits
 from schemas.records import DeadLetter
 from stream import rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches, partition_decoder
 from stream.decoding import Decoding, RegistryFailure
 from stream.matcher import MatchTask, match_batches
 from stream.spool import SpoolPlan
@@ -76,6 +77,23 @@ def test_the_last_valid_record_of_an_id_wins_by_offset_in_whatever_order_the_row
     version = IndexWriter(tmp_path).publish([part.segment], part.removed, {0: 13})
     found = list(match_batches(_task(tmp_path, version), iter([records((None, {"v": 1}), (None, {"v": 2}))])))
     assert [body["event"]["offset"] for _, body in _notifications(found)] == [1]
+
+
+def test_trees_of_2000_levels_are_absorbed_and_matched(tmp_path: Path) -> None:
+    decoding = Decoding(limits=Limits(depth=2_000))
+    text = b'{"op":"in","attribute":"v","values":[1]}'
+    for level in range(1_999):
+        text = b'{"op":"%s","args":[%s]}' % (b"or" if level % 2 else b"and", text)
+    trees = {b"nots": b'{"filter":"%sv = 1"}' % (b"not " * 1_998), b"alternating": b'{"expression":%s}' % text}
+    task = AbsorbTask(str(tmp_path), "subscriptions", decoding)
+    deeper = (b"deeper", b'{"filter":"%sv = 1"}' % (b"not " * 2_000))
+    found = list(absorb_batches(task, iter([records(*trees.items(), deeper)])))
+    assert [letter.reason for letter in _letters(found)] == ["expression.too_deep"]
+    (part,) = map(partition_decoder.decode, rows.values_of(found, rows.SEGMENT))
+    assert part.segment is not None
+    version = IndexWriter(tmp_path).publish([part.segment], part.removed, {0: 3})
+    matched = list(match_batches(_task(tmp_path, version), iter([records((None, {"v": 1}), (None, {"v": 2}))])))
+    assert sorted(key for key, _ in _notifications(matched) if key) == sorted(trees)
 
 
 def test_a_record_without_a_key_is_a_dead_letter(tmp_path: Path) -> None:
