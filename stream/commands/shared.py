@@ -20,6 +20,8 @@ import typer
 from schemas.errors import Refused, TocsinError
 
 if TYPE_CHECKING:
+    import msgspec
+
     from stream.settings import Settings
 
 FAILURE = 1
@@ -116,14 +118,18 @@ def check_reader() -> None:
         raise BrokenPipeError
 
 
-def tree_of(text: str) -> object:
-    """Return an expression tree, as plain JSON, of a text; whether it is one is for the codec to say."""
+def tree_of(text: str) -> msgspec.Raw:
+    """Return an expression tree, as a member of a record, of a text that is JSON; the codec says whether it is a tree.
+
+    Its nesting may be deeper than plain objects are encoded.
+    """
     import msgspec
 
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise Refused("subscription.json", f"the expression is not JSON: {error}") from error
+    from schemas.json_syntax import parse
+
+    value = text.encode(errors="surrogateescape")
+    parse(value, "subscription", len(value))
+    return msgspec.Raw(value)
 
 
 def text_of(argument: str) -> str:

@@ -178,6 +178,22 @@ def test_explain_walks_two_thousand_levels(event: str) -> None:
     assert result.stdout == "no match\n  true   origin = 'JFK'  (origin: 'JFK')\n"
 
 
+@pytest.mark.parametrize(("opening", "closing"), [('{"op":"not","arg":', "}"), ('{"op":"and","args":[', "]}")])
+def test_a_tree_of_two_thousand_levels_is_taken_as_json(opening: str, closing: str, event: str, tmp_path: Path) -> None:
+    file = tmp_path / "tree.json"
+    leaf = '{"op":"not_in","attribute":"origin","values":["EWR"]}'
+    expected = {1_998: 0, 2_000: 2}
+    for levels, code in expected.items():
+        file.write_text(opening * levels + leaf + closing * levels)
+        result = tocsin("check", f"@{file}", event, "--set", "limits.depth=2000")
+        assert result.returncode == code, result.stderr
+        assert ("too deep" in result.stderr or "deeper than" in result.stderr) is (code == 2)
+    file.write_text(opening * 1_998)
+    result = tocsin("check", f"@{file}", event, "--set", "limits.depth=2000")
+    assert result.returncode == 2
+    assert "JSON" in result.stderr
+
+
 def test_a_refused_filter_ends_with_2_and_says_where(event: str) -> None:
     expected = {
         "origin = = 'JFK'": "line 1, column 10",
@@ -186,6 +202,7 @@ def test_a_refused_filter_ends_with_2_and_says_where(event: str) -> None:
         '{"op": "in", "attribute": "a", "values": []}': "values",
         '{"op": "in", "attribute": "a", "values": [1], "weigths": [1]}': "weigths",
         '{"op": ': "JSON",
+        '{"op": "exists", "attribute": "a"}, "priority": 1': "JSON",
         "@/no/such/file": "/no/such/file",
     }
     results = together(["check", filter_, event] for filter_ in expected)

@@ -24,6 +24,7 @@ from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
+from schemas.limits import Limits
 from schemas.records import Event, Subscription
 from stream.cli import app
 
@@ -179,6 +180,20 @@ def test_similar_says_when_nothing_is(index: Path) -> None:
     result = tocsin(index, "similar", "nothing = 'like it'")
     assert (result.returncode, result.stdout) == (0, "")
     assert "none of 6 subscriptions" in result.stderr
+
+
+def test_trees_of_two_thousand_levels_are_compared_explained_and_exported(event: str, tmp_path: Path) -> None:
+    path, file = tmp_path / "index", tmp_path / "tree.json"
+    text = '{"op":"in","attribute":"origin","values":["JFK"]}'
+    for level in range(1_999):
+        text = f'{{"op":"{"and" if level % 2 else "or"}","args":[{text}]}}'
+    file.write_text(text)
+    deep = decode_subscription("deep", f'{{"expression":{text}}}'.encode(), Limits(depth=2_000))
+    IndexWriter(path).publish([write_segment(path, BlockEngine(), [deep])], [], {0: 1})
+    (found,) = records(tocsin(path, "similar", f"@{file}", "--json", "--set", "limits.depth=2000"))
+    assert (found["subscription"], found["relation"]) == ("deep", "same")
+    assert lines(tocsin(path, "explain", "deep", event))[0] == "deep matches, score 1"
+    assert tocsin(path, "index", "export").stdout == f'{{"id":"deep","expression":{text}}}\n'
 
 
 def test_verify_ends_with_0_when_nothing_differs(index: Path, tmp_path: Path) -> None:
