@@ -15,6 +15,9 @@ from index.reader import IndexReader, Snapshot
 from schemas.errors import TocsinError
 from schemas.records import Subscription
 
+LISTED_VERSIONS = 10
+"""How many are named when one is asked for that is not there."""
+
 Places = npt.NDArray[np.int64]
 """int64 [subscriptions, 2]: index into a snapshot's segments, ordinal in that segment."""
 
@@ -32,17 +35,13 @@ def open_version(directory: AnyPath, version: int | None = None) -> Snapshot:
         Some file of the version is missing, torn or altered.
     """
     reader = IndexReader(directory, [make() for make in ENGINES.values()])
-    wanted = need_version(directory)
-    if version is not None:
-        return _open_old(reader, version, wanted)
     while True:
+        wanted = need_version(directory, version)
         try:
             return reader.at(wanted)
         except DamagedFile:
-            newer = reader.latest_version()
-            if newer == wanted:
+            if need_version(directory, version) == wanted:  # else garbage collection was quicker
                 raise
-            wanted = newer
 
 
 def need_version(directory: AnyPath, version: int | None = None) -> int:
@@ -61,7 +60,7 @@ def need_version(directory: AnyPath, version: int | None = None) -> int:
         )
     if version is not None and version not in present:
         raise TocsinError(
-            f"there is no version {version} in {directory}; the latest is {present[-1]}, and of those before it only "
+            f"there is no version {version} in {directory}, only {_listed(present)}; of those before the latest only "
             "pinned and recent ones are kept"
         )
     return present[-1] if version is None else version
@@ -99,11 +98,8 @@ def need(snapshot: Snapshot, id_: str) -> Subscription:
     return found
 
 
-def _open_old(reader: IndexReader, version: int, latest: int) -> Snapshot:
-    try:
-        return reader.at(version)
-    except DamagedFile as error:
-        raise TocsinError(
-            f"version {version} can't be opened ({error}); the latest is {latest}, and of those before it only pinned "
-            "and recent ones are kept"
-        ) from error
+def _listed(present: list[int]) -> str:
+    """Return the versions in words, of many the latest ones."""
+    listed = ", ".join(map(str, present[-LISTED_VERSIONS:]))
+    more = len(present) - LISTED_VERSIONS
+    return f"{listed} and {more:,} before them" if more > 0 else listed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import numpy.typing as npt
 import pytest
 
 from index.block.engine import BlockEngine
+from index.directory import IndexDirectory
 from index.engine import Matcher, Matches
 from index.event_block import EventBlock
+from index.files import DamagedFile
 from index.live import alive, need, open_version, read
 from index.ratify import CHUNK, Difference, ratify
 from index.reader import Snapshot
@@ -119,10 +122,27 @@ def test_no_index_and_no_such_version_and_no_such_subscription_are_said_in_words
 ) -> None:
     with pytest.raises(TocsinError, match="there is no index in"):
         open_version(tmp_path / "nothing")
-    with pytest.raises(TocsinError, match="version 7 can't be opened"):
+    with pytest.raises(TocsinError, match=r"there is no version 7 in .*, only 1, 2;") as caught:
         open_version(directory, 7)
+    assert not isinstance(caught.value, DamagedFile)
     with pytest.raises(TocsinError, match="no subscription 's000'"):
         need(open_version(directory), "s000")
+
+
+def test_of_many_versions_the_latest_are_named(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    for number in range(13):
+        writer.publish([write_segment(tmp_path, BlockEngine(), [numbered(number)])], [], {})
+    with pytest.raises(TocsinError, match="only 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 3 before them;"):
+        open_version(tmp_path, 14)
+
+
+def test_a_version_that_is_there_and_damaged_is_said_to_be(directory: Path, tmp_path: Path) -> None:
+    shutil.copytree(directory, tmp_path / "copy")
+    layout = IndexDirectory.of(tmp_path / "copy")
+    layout.manifest(1).write_bytes(b"{}")
+    with pytest.raises(DamagedFile):
+        open_version(layout.root, 1)
 
 
 def test_an_older_version_is_read_as_it_was(directory: Path) -> None:
