@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from stream.commands.drawn_nodes import drawn_nodes
 from stream.commands.shared import printable
 from stream.wording import counted
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN_VALUES = 4
 SHOWN_LETTERS = 100
-SHOWN_LEVELS = 30
-"""Levels that are drawn; deeper ones would be pressed against the right edge, and JSON holds all."""
 
 TRUE, FALSE, MISSING, SCORE, QUIET = "green", "red", "bold yellow", "cyan", "dim"
 
@@ -90,24 +90,17 @@ def _validity(explanation: Explanation) -> str:
 
 
 def _tree(explanation: Explanation) -> Tree:
-    tree = explanation.tree
-    drawn: list[Tree | None] = []
-    depth: list[int] = []
-    for place, parent in enumerate(tree.parents):
-        level = 0 if parent < 0 else depth[parent] + 1
-        depth.append(level)
-        above = None if parent < 0 else drawn[parent]
-        if parent < 0:
-            drawn.append(Tree(_label(explanation, place), guide_style=QUIET))
-        elif above is None or level > SHOWN_LEVELS:
-            drawn.append(None)
-            if above is not None and not above.children:
-                above.add(Text("… deeper levels: see --json", style=QUIET))
-        else:
-            drawn.append(above.add(_label(explanation, place)))
-    root = drawn[0]
-    assert root is not None
-    return root
+    shown = drawn_nodes(explanation)
+    drawn = {0: Tree(_label(explanation, 0), guide_style=QUIET)}
+    left_out: Counter[int] = Counter()
+    for place, parent in enumerate(explanation.tree.parents[1:], 1):
+        if place in shown:
+            drawn[place] = drawn[parent].add(_label(explanation, place))
+        elif parent in shown:
+            left_out[parent] += 1
+    for parent, count in left_out.items():
+        drawn[parent].add(Text(f"… {count:,} more: see --json", style=QUIET))
+    return drawn[0]
 
 
 def _label(explanation: Explanation, place: int) -> Text:

@@ -129,6 +129,34 @@ def test_the_guide_shows_what_explain_draws(index: Path, event: str, id_: str) -
     assert f"```text\n{drawn}\n```\n" in page
 
 
+def test_explain_draws_of_much_what_decides_and_says_how_much_it_left_out(event: str, tmp_path: Path) -> None:
+    many = [f"a{n} = 1" for n in range(7_500)]
+    filters = {
+        "wide": " or ".join(many),
+        "last": " and ".join([*(f"a{n} != 1" for n in range(7_500)), "gate exists"]),
+        "best": " or ".join([*(f"origin = 'JFK' and a{n} != 1" for n in range(3_000)), "carrier = 'AA'^3"]),
+        "both": " and ".join(f"({' or '.join(many[n : n + 50])})" for n in range(0, 7_500, 50)),
+    }
+    path, limits = tmp_path / "index", Limits(leaves=10_000, record_bytes=2**20)
+    made = [decode_subscription(id_, json.dumps({"filter": f}).encode(), limits) for id_, f in filters.items()]
+    IndexWriter(path).publish([write_segment(path, BlockEngine(), made)], [], {0: 4})
+    wide, last, best, both = (lines(tocsin(path, "explain", id_, event)) for id_ in filters)
+    assert wide[1:3] == ["✘ or", "├── ✘ a0 = 1  absent  ◀ missing"]
+    assert wide[-2:] == [
+        "└── … 7,480 more: see --json",
+        "kept away by 1 of its 7,500 predicates: if just that changed, it would match",
+    ]
+    assert last[-3:-1] == ["├── ✘ gate exists  absent  ◀ missing", "└── … 7,481 more: see --json"]
+    assert best[-2:] == [
+        "├── ✔ carrier = 'AA'^3  met by 'AA'  +3 = 1 × 3 ◀ best branch",
+        "└── … 2,981 more: see --json",
+    ]
+    assert len(both) < 250
+    assert both[-2] == "└── … 130 more: see --json"
+    (plain,) = records(tocsin(path, "explain", "wide", event, "--json"))
+    assert len(plain["nodes"]) == 7_501
+
+
 def test_explain_tells_a_program_the_same(index: Path) -> None:
     (plain,) = records(tocsin(index, "explain", "late-jfk", "-", "--json", stdin=json.dumps(EVENT)))
     assert (plain["subscription"], plain["matches"], plain["score"], plain["distance"]) == ("late-jfk", False, None, 1)
@@ -192,7 +220,9 @@ def test_trees_of_two_thousand_levels_are_compared_explained_and_exported(event:
     IndexWriter(path).publish([write_segment(path, BlockEngine(), [deep])], [], {0: 1})
     (found,) = records(tocsin(path, "similar", f"@{file}", "--json", "--set", "limits.depth=2000"))
     assert (found["subscription"], found["relation"]) == ("deep", "same")
-    assert lines(tocsin(path, "explain", "deep", event))[0] == "deep matches, score 1"
+    explained = lines(tocsin(path, "explain", "deep", event))
+    assert explained[0] == "deep matches, score 1"
+    assert explained[-1].endswith("└── … 1 more: see --json")
     assert tocsin(path, "index", "export").stdout == f'{{"id":"deep","expression":{text}}}\n'
 
 
@@ -286,7 +316,7 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
         (tocsin(index, "explain", "late-jfk", "/no/such.json"), "/no/such.json"),
         (tocsin(index, "explain", "late-jfk", "-", stdin="[]"), "the event is an array"),
         (tocsin(index, "explain", "late-jfk", event, "--time", "noon"), "'noon' is no time"),
-        (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "version 9"),
+        (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "there is no version 9 in"),
         (tocsin(index, "similar", "origin ="), "line 1, column 9"),
     ]
     for result, said in expected:
