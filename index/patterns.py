@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import re2
 
+from index.pattern_start import closed
 from schemas.patterns import compile_pattern
 
 OPEN_GROUP, CLOSED_GROUP = 64, 1024
-"""Patterns in a group: of those that begin with an operator all stay alive to the end of a text, so that a pass over
-more of them at once meets new states all the time; of the others nearly all have failed after some characters."""
+"""Patterns in a group: of those that can go on without end from the first character all stay alive to the end of a
+text, so that a pass over more of them at once meets new states all the time; of the others nearly all have failed after
+some characters."""
 
 GROUP_MEMORY = 4 << 20
 """Bytes that RE2 may use for the states of a group, before it forgets them and begins anew."""
@@ -43,18 +44,19 @@ class Patterns:
 
 
 class _Group:
-    """Patterns from ``first`` on that are run together, and each by itself when RE2 has no room for that."""
+    """Patterns that are run together, and each by itself when RE2 has no room for that; ``places`` are theirs."""
 
-    def __init__(self, first: int, patterns: Sequence[str]) -> None:
-        self._first = first
+    def __init__(self, places: Sequence[int], patterns: Sequence[str]) -> None:
+        self._places = places
         self._patterns = patterns
         self._together = _together(patterns)
 
     def matching(self, text: str) -> list[int]:
         found = None if self._together is None else self._together.Match(text)
         if found is not None:
-            return [self._first + place - 1 for place in found if place]
-        return [place for place, pattern in enumerate(self._alone, self._first) if pattern.fullmatch(text) is not None]
+            return [self._places[place - 1] for place in found if place]
+        alone = zip(self._places, self._alone, strict=True)
+        return [place for place, pattern in alone if pattern.fullmatch(text) is not None]
 
     @cached_property
     def _alone(self) -> list[Any]:
@@ -62,18 +64,12 @@ class _Group:
 
 
 def _groups(patterns: Sequence[str]) -> Iterator[_Group]:
-    first = 0
-    for closed, members in groupby(patterns, _is_closed):
-        run = list(members)
-        size = CLOSED_GROUP if closed else OPEN_GROUP
-        for start in range(0, len(run), size):
-            group = run[start : start + size]
-            yield _Group(first, group)
-            first += len(group)
-
-
-def _is_closed(pattern: str) -> bool:
-    return pattern[:1].isalnum()
+    are_closed = closed(patterns)
+    for kind, size in ((False, OPEN_GROUP), (True, CLOSED_GROUP)):
+        places = [place for place, is_closed in enumerate(are_closed) if is_closed is kind]
+        for start in range(0, len(places), size):
+            group = places[start : start + size]
+            yield _Group(group, [patterns[place] for place in group])
 
 
 def _together(patterns: Sequence[str]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from index import patterns as patterns_module
 from index.byte_rows import ByteRows
 from index.needles import LONG, find_needles, parents
+from index.pattern_start import closed
 from index.patterns import Patterns
 from schemas.patterns import full_match
 from tests.leaf_strategies import PATTERNS, TEXTS, rich_strings
@@ -63,6 +66,50 @@ def test_patterns_together_match_as_each_alone(chosen: set[str], text: str) -> N
     listed = sorted(chosen)
     places = Patterns(listed).matching(text)
     assert sorted(listed[place] for place in places) == [p for p in listed if full_match(p, text)]
+
+
+ATOMS = ("a", "b", ".", "[ab]", "[^a]", r"\w", r"\pL", "(?i:A)", "(a|bb)", "(?:.*|b)", r"\x61", "^", "$", r"\Qa\E", "")
+REPEATS = ("", "*", "+", "?", "{2}", "{0,20}", "*?", "{1,}")
+odd_patterns = st.builds(
+    "{}{}".format,
+    st.sampled_from(("", "(?s)", "(?i)", "(?U)", "(?-s)", "(?im)")),
+    st.lists(st.builds("(?:{}){}".format, st.sampled_from(ATOMS), st.sampled_from(REPEATS)), max_size=4).map("".join),
+)
+
+
+@given(st.sets(odd_patterns, min_size=1, max_size=12), st.lists(st.text("abAB\n\u00e9", max_size=8), max_size=6))
+def test_odd_patterns_together_match_as_each_alone(chosen: set[str], texts: list[str]) -> None:
+    listed = sorted(chosen)
+    together = Patterns(listed)
+    for text in texts:
+        places = sorted(together.matching(text))
+        assert [listed[place] for place in places] == [p for p in listed if full_match(p, text)]
+
+
+def test_groups_of_both_kinds_are_full_and_tell_each_pattern_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns_module, "OPEN_GROUP", 3)
+    monkeypatch.setattr(patterns_module, "CLOSED_GROUP", 5)
+    listed = sorted(f"{start}{n}.*" for start in ("", "(?s)", ".*", "(?i).*") for n in range(10))
+    assert sorted(Patterns(listed).matching("7 and more")) == [i for i, p in enumerate(listed) if "7" in p]
+    assert len(list(patterns_module._groups(listed))) == 7 + 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "listed"),
+    [
+        (
+            True,
+            ("a.*", "(?s)a.*", "(?i)a.*", "/path/.*", "(a|b).*", "(ab|cd).*", "(?:a|bc)?x.*", r"\d{4}-.*", "a+", "^a"),
+        ),
+        (True, ("[ab].*", "(?i:a|B).*", "(ab)+.*", ".a", "[^x]{3}y.*", r"\.\*.*", "(?P<n>a).*", "\u00e9.*", "a{2,}.*")),
+        (False, (".*", ".+a", "(?s).*a", r"\w*a", "[a-z]+x", "(.*|a)b", "(?:(.*)a)+", "a*b", "(ab)*", "(?i).{0,99}a")),
+        (False, ("..*a", "[a-z].*a", "(a|.*b)c", "", ".", r"\pL+a", r"\Qa\E.*", "(" * 500 + "a" + ")" * 500, ".*?a")),
+    ],
+)
+def test_a_pattern_is_closed_when_a_letter_stands_before_its_first_endless_repetition(
+    wanted: bool, listed: Sequence[str]
+) -> None:
+    assert [p for p, found in zip(listed, closed(listed), strict=True) if found is not wanted] == []
 
 
 @pytest.mark.parametrize("memory", [1 << 14, 1 << 18, 1 << 22])
