@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from index.explain.evidence import Evidence, evidence
-from index.explain.outline import NEVER, Outline, outline
+from index.explain.outline import Outline, outline
 from index.explain.scores import Scores, Term, terms, tree_scores
+from index.explain.together import Turning, turning
 from index.explain.weighing import Weighing, weigh
 from index.oracle import leaf_holds
 from schemas.expression import And, Not, Or
@@ -35,8 +36,8 @@ class Explanation:
     weighing
         What the leaves contribute, in the modes relaxed and threshold; in mode all None.
     turning
-        Places of the fewest leaves that turn the truth of the expression, or in the other modes of the weighing. When
-        the subscription does not match, these kept it away, unless only its validity did. Empty when no leaves can.
+        The fewest predicates that turn the truth of the expression, or in the other modes the fewest leaves that turn
+        that of the weighing. When the subscription does not match, these kept it away, unless only its validity did.
     evidence, terms
         Of each leaf, by its place: what it saw in the event, and the terms by which it may score.
     """
@@ -49,7 +50,7 @@ class Explanation:
     in_time: bool
     scores: Scores | None
     weighing: Weighing | None
-    turning: tuple[int, ...]
+    turning: Turning
     evidence: dict[int, Evidence]
     terms: dict[int, tuple[Term, ...]]
 
@@ -65,14 +66,13 @@ class Explanation:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Places of the fewest leaves that kept the subscription away, beside its validity; empty when it matches."""
-        return () if self.holds else self.turning
+        """Places of what kept the subscription away, beside its validity; empty when it matches."""
+        return () if self.holds else self.turning.places
 
     @property
     def distance(self) -> float:
-        """How many leaves, the validity being one, kept it away; 0 for a match, `NEVER` when no leaves could help."""
-        short = 0 if self.holds else len(self.turning) or NEVER
-        return short + (not self.in_time)
+        """How many predicates, the validity being one, kept it away; 0 for a match, `NEVER` when none could help."""
+        return (0 if self.holds else self.turning.fewest) + (not self.in_time)
 
 
 def explain(subscription: Subscription, event: Event) -> Explanation:
@@ -81,13 +81,13 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
     valid = in_time(subscription, event)
     priority = score_term(1.0, subscription.priority)
     scores, weighing = None, None
+    leaves = {place: node for place, node in enumerate(tree.nodes) if not isinstance(node, And | Or | Not)}
     if subscription.mode == "all":
         scores = tree_scores(tree, event)
-        points, turning = scores.points[0], tuple(tree.smallest_set())
+        points, turned = scores.points[0], turning(tree)
     else:
         weighing = weigh(subscription, tree, event)
-        points, turning = weighing.total, weighing.turning
-    leaves = {place: node for place, node in enumerate(tree.nodes) if not isinstance(node, And | Or | Not)}
+        points, turned = weighing.total, Turning(weighing.turning, weighing.flips, bool(weighing.turning), len(leaves))
     return Explanation(
         subscription,
         event,
@@ -97,7 +97,7 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
         valid,
         scores,
         weighing,
-        turning,
+        turned,
         {place: evidence(leaf, event) for place, leaf in leaves.items()},
         {place: terms(leaf, event) for place, leaf in leaves.items()},
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from index.explain.explanation import in_time
 from index.explain.outline import NEVER, outline
+from index.explain.together import turning
 from index.explain.weighing import weigh
 from index.oracle import leaf_holds
 from schemas.expression import And, Leaf, Not, Or
@@ -18,6 +19,9 @@ from schemas.records import Event, Subscription
 
 REMEMBERED_LEAVES = 200_000
 """How many distinct leaves' truth is remembered; the subscriptions of an index share most of theirs."""
+
+TRIED = 4_000
+"""Nodes judged for one subscription's distance, where predicates stand in several places; there may be millions."""
 
 _INNER = (And, Or, Not)
 
@@ -89,6 +93,6 @@ def _distance(subscription: Subscription, event: Event, judge: LeafMemory) -> tu
     late = not in_time(subscription, event)
     leaves = sum(not isinstance(node, _INNER) for node in tree.nodes)
     if subscription.mode == "all":
-        return (0 if tree.holds[0] else tree.flips[0]) + late, leaves
+        return (0 if tree.holds[0] else turning(tree, TRIED).fewest) + late, leaves
     weighing = weigh(subscription, tree, event)
     return (0 if weighing.total is not None else weighing.flips) + late, leaves

@@ -59,17 +59,15 @@ def _remarks(explanation: Explanation) -> list[Text]:
         lines.append(Text(f"validity: {_validity(explanation)}", style=MISSING))
     if explanation.holds:
         return lines
-    if not explanation.turning:
+    turning = explanation.turning
+    if not turning.places:
         return [*lines, Text("no event can match: the tree is false whatever its predicates are", style=MISSING)]
-    count, predicates = len(explanation.turning), counted(len(explanation.evidence), "predicate")
+    count, predicates = int(turning.fewest), counted(turning.predicates, "predicate")
     others = "" if explanation.in_time else " and its validity"
-    lines.append(
-        Text(
-            f"kept away by {count:,} of its {predicates}: if just {'that' if count == 1 else 'those'} changed{others}, "
-            "it would match",
-            style=MISSING,
-        )
-    )
+    cure = f"if just {'that' if count == 1 else 'those'} changed{others}, it would match"
+    if not turning.turns:
+        cure = "some of them stand in several places, and no small change was found with which it would match"
+    lines.append(Text(f"kept away by {count:,} of its {predicates}: {cure}", style=MISSING))
     return lines
 
 

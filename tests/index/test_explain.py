@@ -19,10 +19,12 @@ from index.explain.explanation import Explanation, explain, in_time
 from index.explain.nearest import nearest
 from index.explain.outline import NEVER, outline
 from index.explain.plain import as_plain
+from index.explain.together import turning
 from index.oracle import leaf_holds, match_subscription, matches, relaxed_score, threshold_shares
-from schemas.expression import And, Exists, Expression, In, Not, NotIn, Or, Range
+from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
 from schemas.filter_text import parse_filter
 from schemas.records import Event, Subscription
+from schemas.values import value_key
 from tests.strategies import events, expressions, rich_events, rich_subscription, rich_subscriptions
 from tests.strategies import subscription as valid_subscription
 
@@ -108,6 +110,51 @@ def test_the_smallest_set_turns_the_answer_and_no_smaller_set_does(expression: E
     assert len(chosen) == (0 if tree.flips[0] == NEVER else tree.flips[0])
 
 
+@settings(max_examples=200)
+@given(expressions(max_leaves=6), events())
+def test_predicates_that_turn_together_turn_the_answer_and_no_fewer_do(expression: Expression, event: Event) -> None:
+    tree = outline(expression, lambda leaf: leaf_holds(leaf, event))
+    places = [place for place, node in enumerate(tree.nodes) if is_leaf(node)]
+    positive = [_positive(tree.nodes[place]) for place in places]
+    predicates = list(dict.fromkeys(positive))
+    if len(places) > 9:
+        return
+
+    def turned_by(chosen: tuple[object, ...]) -> bool:
+        truths = iter([tree.holds[at] != (what in chosen) for at, what in zip(places, positive, strict=True)])
+        return matches(with_truths(expression, truths), event) is not tree.holds[0]
+
+    found = turning(tree)
+    sizes = (size for size in range(len(predicates) + 1) if any(map(turned_by, combinations(predicates, size))))
+    assert found.fewest == next(sizes, NEVER)
+    assert found.predicates == len(predicates)
+    chosen = tuple(what for at, what in zip(places, positive, strict=True) if at in found.places)
+    assert turned_by(chosen) == found.turns == bool(found.places)
+
+
+def _positive(leaf: Any) -> str:
+    """Return what a leaf or its negation says."""
+    if isinstance(leaf, In | NotIn):
+        return f"{leaf.attribute} {sorted({repr(value_key(value)) for value in leaf.values})}"
+    if isinstance(leaf, Exists | NotExists):
+        return f"{leaf.attribute} exists"
+    return repr([getattr(leaf, name) for name in leaf.__struct_fields__ if not name.startswith("weight")])
+
+
+@pytest.mark.parametrize(
+    ("text", "away", "distance"),
+    [
+        ("a = 1 and (a = 1 and b = 2 or c = 1 and d = 2)", ["a = 1", "a = 1", "b = 2"], 2),
+        ("a = 1 and a != 1", [], NEVER),
+        ("(a = 1 or b = 1) and a != 1", ["b = 1"], 1),
+        ("x = 1 and (x = 1 or b = 3)", ["x = 1", "x = 1"], 1),
+    ],
+)
+def test_a_predicate_in_several_places_is_one(text: str, away: list[str], distance: float) -> None:
+    explanation = explain(Subscription("s", parse_filter(text)), Event({}))
+    assert (missing(explanation), explanation.distance) == (away, distance)
+
+
 @settings(max_examples=60)
 @given(rich_subscription("s", max_leaves=5), rich_events())
 def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Subscription, event: Event) -> None:
@@ -131,8 +178,8 @@ def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Su
         return now is not explanation.holds
 
     sizes = (size for size in range(len(leaves) + 1) if any(map(turned_by, combinations(leaves, size))))
-    assert len(explanation.turning) == next(sizes, 0)
-    assert turned_by(explanation.turning) == bool(explanation.turning)
+    assert len(explanation.turning.places) == next(sizes, 0)
+    assert turned_by(explanation.turning.places) == bool(explanation.turning.places)
 
 
 @settings(max_examples=60)
