@@ -132,12 +132,12 @@ def test_predicates_that_turn_together_turn_the_answer_and_no_fewer_do(expressio
     assert turned_by(chosen) == found.turns == bool(found.places)
 
 
-def _positive(leaf: Any) -> str:
+def _positive(leaf: Any) -> object:
     """Return what a leaf or its negation says."""
     if isinstance(leaf, In | NotIn):
-        return f"{leaf.attribute} {sorted({repr(value_key(value)) for value in leaf.values})}"
+        return leaf.attribute, frozenset(map(value_key, leaf.values))
     if isinstance(leaf, Exists | NotExists):
-        return f"{leaf.attribute} exists"
+        return leaf.attribute, "exists"
     return repr([getattr(leaf, name) for name in leaf.__struct_fields__ if not name.startswith("weight")])
 
 
