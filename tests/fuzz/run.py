@@ -2,7 +2,7 @@
 
 Command: ``python -m tests.fuzz.run --minutes 10 [--seed 1]``, or ``make fuzz-matching MINUTES=10``. The first
 difference ends the run: it is made small and printed as Python, with the seed that brings it back, and the exit code
-is 1.
+is 1. So it is when next to nothing was compared, or nothing matched.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from tests.fuzz.draw import Draw
 from tests.fuzz.seeds import command, first_wrong
 from tests.fuzz.shrink import shrink
 from tests.fuzz.trial import Counts, compare
+
+LEAST_PAIRS = 50_000
+"""In a minute, where one core that has nothing else to do compares over a million."""
 
 
 def fuzz(seconds: float, seed: int, counts: Counts) -> int | None:
@@ -40,6 +43,16 @@ def summary(counts: Counts, seconds: float) -> str:
         f"{counts.matches:,} matches; {counts.trials:,} trials, {counts.compared:,} answers compared, "
         f"{counts.sampled:,} pairs asked of the oracle itself"
     )
+
+
+def proves_nothing(counts: Counts, seconds: float) -> str | None:
+    """Return why a run of so many seconds that found no difference is no proof of anything, or None when it is one."""
+    wanted = LEAST_PAIRS * seconds / 60
+    if counts.pairs < wanted:
+        return f"{counts.pairs:,} pairs are too few to prove anything: {wanted:,.0f} are wanted; see what took so long"
+    if seconds and not counts.matches:
+        return "no pair matched, which proves nothing; see what became of the matches"
+    return None
 
 
 def reproduction(seed: int) -> str:
@@ -69,14 +82,18 @@ def reproduction(seed: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command; return the exit code."""
     counts = Counts()
+    allowed = 0.0
 
     def tried(seconds: float, seed: int) -> int | None:
+        nonlocal allowed
+        allowed = seconds
         return fuzz(seconds, seed, counts)
 
     differing = command(arguments, "tests.fuzz.run", "trial", tried, partial(summary, counts))
     if differing is None:
-        print("no difference")
-        return 0
+        idle = proves_nothing(counts, allowed)
+        print(idle or "no difference")
+        return 0 if idle is None else 1
     print(f"1 difference, with seed {differing}; making it small", flush=True)
     print(reproduction(differing))
     return 1

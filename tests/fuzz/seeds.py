@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
 
 REPORT_SECONDS = 30.0
 
@@ -17,19 +18,22 @@ def first_wrong(
     summary: Callable[[float], str],
     most: int | None = None,
 ) -> int | None:
-    """Try seeds until the time is up or there were ``most``; return the first that goes wrong."""
+    """Try seeds until the time is up or there were ``most``; return the first that goes wrong.
+
+    The time begins after the first, which may compile kernels for a minute.
+    """
+    if goes_wrong(seed):
+        return seed
     started = reported = time.monotonic()
-    end = None if most is None else seed + most
-    while seed != end:
-        if goes_wrong(seed):
-            return seed
-        seed += 1
+    for later in count(seed + 1) if most is None else range(seed + 1, seed + most):
         now = time.monotonic()
         if now - started >= seconds:
             return None
         if now - reported >= REPORT_SECONDS:
             reported = now
             print(summary(now - started), flush=True)
+        if goes_wrong(later):
+            return later
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from index.engine import Matches
 from schemas import expression, records
 from tests.fuzz import run
 from tests.fuzz.reference import Answer, Reference
+from tests.fuzz.seeds import first_wrong
 from tests.fuzz.trial import Counts, compare
 
 SMALL = 35
@@ -25,6 +27,40 @@ def test_a_run_of_five_seconds_finds_no_difference() -> None:
     assert counts.pairs > 10_000
     assert counts.matches > 100
     assert counts.compared == 14 * counts.trials
+
+
+def test_the_time_begins_after_the_first_trial() -> None:
+    tried: list[int] = []
+
+    def goes_wrong(seed: int) -> bool:
+        tried.append(seed)
+        time.sleep(0.2 if seed == 5 else 0.01)
+        return False
+
+    assert first_wrong(goes_wrong, 0.1, 5, str) is None
+    assert len(tried) > 2
+    for seconds, most, seeds in ((0.0, None, [5]), (9.0, 1, [5]), (9.0, 3, [5, 6, 7])):
+        tried.clear()
+        assert first_wrong(goes_wrong, seconds, 5, str, most) is None
+        assert tried == seeds
+    assert first_wrong(lambda seed: seed == 8, 9.0, 5, str) == 8
+
+
+def test_a_run_that_did_next_to_nothing_fails_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for pairs, matches, code, said in (
+        (49_999, 9, 1, "49,999 pairs are too few"),
+        (50_000, 0, 1, "no pair matched"),
+        (50_000, 9, 0, "no difference"),
+    ):
+
+        def little(seconds: float, seed: int, counts: Counts, pairs: int = pairs, matches: int = matches) -> None:
+            counts.pairs, counts.matches = pairs, matches
+
+        monkeypatch.setattr(run, "fuzz", little)
+        assert run.main(["--minutes", "1"]) == code
+        assert said in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_every_mode_and_leaf_is_drawn_and_matches_now_and_then() -> None:
