@@ -28,6 +28,7 @@ FILTERS = (
     "a in ('x', 'y') and (b between 1 and 3 or d exists)",
     "e is null or a != 'x'",
     "flag = true and n = 7",
+    "a = 'x' and flag = true or b = 2 and flag = true",
     "a between 'k' and 'y'",
 )
 EVENTS = (
@@ -35,6 +36,12 @@ EVENTS = (
     b'{"a": "z", "b": 2.5, "d": {"e": 1}, "flag": true, "n": 7, "$top": 1}',
     b"not an event",
 )
+
+PLAIN = b'{"a": "x", "b": 2, "flag": true}'
+"""An event that has one value an attribute and no weights."""
+
+BLOCKS_OF_PLAIN = ((PLAIN,), (PLAIN,) * 30, (PLAIN,) * 400, (PLAIN, *EVENTS[:1] * 100))
+"""Matches that few such events share are ordered by other kernels than those that many share."""
 
 BLOCKS = (1, 400)
 """How often the events are repeated in a block: kernels for few events and for many are compiled apart."""
@@ -58,6 +65,8 @@ def warm_up(engine: str = "block") -> None:
             version = writer.publish([absorb(index, ids, values, engine)], [], {0: part + 1})
         for emit, top, repeats in product(("match", "event"), (0, 2), BLOCKS):
             match(index, version, EVENTS * repeats, top, emit, engine)
+        for events in BLOCKS_OF_PLAIN:
+            match(index, version, events, 0, "match", engine)
         matcher.index_reader.cache_clear()
 
 
