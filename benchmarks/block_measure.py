@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -90,14 +90,25 @@ class BlockResult(msgspec.Struct, frozen=True):
         return sum(self.parts.values())
 
 
-def measure_block(
-    subscriptions: Sequence[Subscription], events: Sequence[Event], repetitions: int, seconds: float
-) -> tuple[BlockResult, Parts]:
-    """Measure, and return the parts as well, so that answers can be compared."""
+class Built(NamedTuple):
+    """A segment's parts of so many subscriptions, and the seconds on the processor that building them took."""
+
+    parts: Parts
+    subscriptions: int
+    seconds: float
+
+
+def build_block(subscriptions: Sequence[Subscription]) -> Built:
+    """Build one segment; apart from the measuring, so that the caller can let go of the subscriptions before it."""
     watch = Stopwatch()
     with no_collection():
         parts = BlockEngine().build(subscriptions)
-    build = watch.read().cpu
+    return Built(parts, len(subscriptions), watch.read().cpu)
+
+
+def measure_block(built: Built, events: Sequence[Event], repetitions: int, seconds: float) -> BlockResult:
+    """Measure a segment that has been built."""
+    parts = built.parts
     timings = []
     for words in (None, *get_args(Words)):
         matcher = BlockEngine(words).open(parts)
@@ -113,9 +124,9 @@ def measure_block(
     found = [len(matcher.match(block).event) for block in prepared]
     writing = fastest(_written, [lambda count=count: count for count in found], repetitions, seconds)  # type: ignore[misc]
     again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]
-    result = BlockResult(
-        build,
-        {name: array.nbytes / len(subscriptions) for name, array in parts.items()},
+    return BlockResult(
+        built.seconds,
+        {name: array.nbytes / built.subscriptions for name, array in parts.items()},
         sum(found) / len(events),
         timings,
         Cost(*alone.over(len(few))),
@@ -124,7 +135,6 @@ def measure_block(
         Cost(*writing.over(len(events))),
         touched(matcher, prepared[0]),
     )
-    return result, parts
 
 
 def _written(count: int) -> Matches:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.block_measure import BlockResult, Cost, Timing, measure_block
+from benchmarks.block_measure import BlockResult, Cost, Timing, build_block, measure_block
 from benchmarks.compare.a_tree_peer import ATree
 from benchmarks.compare.apart import Bounds, run_apart
 from benchmarks.compare.contender import Contender, Outcome, Pairs, Unable
@@ -222,7 +222,8 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
 def test_the_block_engine_is_measured_with_every_top_and_width() -> None:
     source = workload("w2")
     subscriptions, events = source.subscriptions(2000), source.events(100)
-    found, parts = measure_block(subscriptions, events, repetitions=1, seconds=5)
+    built = build_block(subscriptions)
+    found, parts = measure_block(built, events, repetitions=1, seconds=5), built.parts
     assert {(t.words, t.top) for t in found.timings} == {(w, top) for w in (None, 1, 2, 4, 8) for top in (0, 10, 100)}
     assert all(t.cost.cpu > 0 for t in found.timings)
     assert found.bytes == pytest.approx(sum(part.nbytes for part in parts.values()) / 2000)
