@@ -11,8 +11,8 @@ import numpy as np
 from index.block.clauses import ClauseReader, Clauses
 from index.block.conjunctions import Programs, compile_clauses
 from index.block.ladders import places_of, reach
-from index.block.layout import Int32s, Int64s, Sizes
-from index.block.leaves import LeafTable
+from index.block.layout import Int32s, Int64s, Sizes, UInt8s
+from index.block.leaves import Leaves, LeafTable
 from index.block.literals import LiteralTable
 from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
@@ -55,7 +55,8 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     scores |= reader.leaves.arrays(scores.pop("chosen").tolist(), rows.term_ordinal)
     sizes = Sizes(len(subscriptions), programs.depth, programs.score_depth)
     wakers = _wakers(rows, np.unique(programs.access), eager)
-    return rows.arrays | postings | scores | wakers | {"sizes": np.array(sizes, np.int64)}
+    sums = _sums(reader.vocabulary, reader.leaves)
+    return rows.arrays | postings | scores | wakers | {"attribute_sums": sums, "sizes": np.array(sizes, np.int64)}
 
 
 class Uses(NamedTuple):
@@ -104,6 +105,14 @@ def _tested(node: Node) -> Iterator[int]:
     elif isinstance(node, Branch):
         for branch in postorder(node):
             yield from (test.literal >> 1 for test in branch.args if isinstance(test, Test))
+
+
+def _sums(vocabulary: Vocabulary, leaves: Leaves) -> UInt8s:
+    """Return which attributes have a leaf that may get the weights of several values."""
+    sums, long = np.zeros(len(vocabulary.attributes), np.uint8), leaves.long_lists()
+    attributes = {p.attribute for number, p in enumerate(vocabulary.predicates) if number in long and type(p) is OneOf}
+    sums[list(attributes)] = 1
+    return sums
 
 
 def _scores(programs: Programs, general: Int64s, owner: Int32s, points: Int64s, leaves: LeafTable) -> Arrays:

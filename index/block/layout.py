@@ -201,6 +201,8 @@ class PostingArrays(NamedTuple):
         float64: what weight codes stand for; empty where a code is the bits of a float32.
     row_attribute
         int32 [rows of terms and ``in`` + 1]: the attribute of a row that can score, or -1.
+    attribute_sums
+        uint8 [attributes]: whether some leaf that scores lists two values, so that an event may get both their weights.
     """
 
     tier_bound: Float64s
@@ -216,6 +218,7 @@ class PostingArrays(NamedTuple):
     words: Int32s
     weight_table: Float64s
     row_attribute: Int32s
+    attribute_sums: UInt8s
 
 
 class ScoreArrays(NamedTuple):

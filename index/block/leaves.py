@@ -81,6 +81,10 @@ class Leaves:
         self.met.append(Leaf(listed, taken, first if even else None, math.ceil(max(0.0, heaviest) * SCORE_SCALE)))
         return len(self.met) - 1
 
+    def long_lists(self) -> set[int]:
+        """Return the predicates of the leaves that list more than one value."""
+        return {leaf.listed.predicate for leaf in self.met if len(leaf.weights) > 1}
+
     def table(self) -> LeafTable:
         """Return the leaves in columns."""
         count = len(self.met)

@@ -74,7 +74,9 @@ class BlockMatcher:
     is_bounded: Literal[True] = True
 
     def __init__(self, parts: Parts, words: Words | None = None) -> None:
-        parts = {name: read_only(parts, name) for name in parts}
+        # Segments of formats 1 and 2 do not know which attributes can sum up; any may.
+        known: Parts = {"attribute_sums": np.ones(len(parts["attribute_tags"]), np.uint8), **parts}
+        parts = {name: read_only(known, name) for name in known}
         self._sizes = Sizes(*parts["sizes"].tolist())
         self._rows = group(RowArrays, parts)
         self.postings = group(PostingArrays, parts)
@@ -206,7 +208,10 @@ class BlockMatcher:
         marked = self._mark(view, span)
         events = span.stop - span.first
         best = Best.of(block.top[span.first : span.stop], self.count)
-        scoring.limits(span.first, events, view.entries, self.postings.row_attribute, best.scale, best.slack)
+        postings = self.postings
+        scoring.limits(
+            span.first, events, view.entries, postings.row_attribute, postings.attribute_sums, best.scale, best.slack
+        )
         alive = np.zeros(span.words, np.uint64)
         for tier, bound in enumerate(self.postings.tier_bound.tolist()):
             if not top.alive(best.need, bound, alive):

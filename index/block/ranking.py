@@ -3,7 +3,8 @@
 An event that wants up to `HEAP_MOST` matches has a heap whose root is the worst of them. One that wants more has a
 buffer half as large again: it is filled, then cut to the best, which costs less than to keep it ordered. In both,
 ``need`` is the score below which nothing can come in any more: minus infinity until as many *distinct* subscriptions
-are held as are wanted, and it never falls. A match that scores just that may still come in, by its place in the order.
+are held as are wanted, and it never falls. A match that scores just that comes in only if its subscription is before
+``last``: equal scores are in the order of subscriptions, so that lists of equal bounds end early, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import kernel
+from index.block.kernel import inlined, kernel
 from index.block.layout import Float64s, Int32s, Int64s
 from index.block.ordering import Runs
 
@@ -20,6 +21,9 @@ RANK_LIMIT = 10_000
 """Events that want more matches than this get all, cut to their number when they have been ordered."""
 
 HEAP_MOST = 32
+
+_EVERY_OWNER = 2**31 - 1
+"""No owner word is greater."""
 
 _EXACT = 2.0**52
 """Scores beyond this, in units, have no exact double; they do not raise ``need``."""
@@ -40,6 +44,9 @@ class Best(NamedTuple):
         int32: slots in which an event's doubles are found.
     need
         float64 [events], in units for a plain event: what a record's bound must reach.
+    last
+        int32 [events], the worst owner word that is held; one after it that scores no more than ``need`` is too late.
+        The greatest word of all where scores are bounded with ``scale`` and ``slack``, which rounds.
     scale, slack
         float64 [events]: a record gets at most bound * scale + slack; 1 and 0 for events with one value an attribute
         and no weight over 1.
@@ -52,6 +59,7 @@ class Best(NamedTuple):
     points: Int64s
     table: Int32s
     need: Float64s
+    last: Int32s
     scale: Float64s
     slack: Float64s
 
@@ -63,15 +71,26 @@ class Best(NamedTuple):
         start = np.zeros(len(top) + 1, np.int64)
         np.cumsum(room, out=start[1:])
         size = np.zeros(len(top), np.int32)
-        doubles = np.full(len(top), -np.inf), np.empty(len(top)), np.empty(len(top))
+        need, last = np.full(len(top), -np.inf), np.full(len(top), _EVERY_OWNER, np.int32)
+        owner, points = np.empty(start[-1], np.int32), np.empty(start[-1], np.int64)
         table = np.empty(4 * int(room.max(initial=1)), np.int32)
-        return cls(start, wanted, size, np.empty(start[-1], np.int32), np.empty(start[-1], np.int64), table, *doubles)
+        return cls(start, wanted, size, owner, points, table, need, last, np.empty(len(top)), np.empty(len(top)))
 
     def runs(self, first: int) -> Runs:
         """Return what is held, as a chunk's matches; ``first`` is the chunk's first event."""
         cut_all(self)
         begin = self.start[:-1].reshape(1, -1).copy()
         return Runs(first, begin, begin + self.size, self.owner, self.points)
+
+
+@inlined
+def too_late(best, event, bound, owner):  # type: ignore[no-untyped-def]
+    """Return whether a record of this bound and owner word cannot be among an event's best any more.
+
+    Nor can any that stands behind it in its group, where bounds fall, and owners rise among equal bounds.
+    """
+    need = best.need[event]
+    return need > bound or (need == bound and owner > best.last[event])
 
 
 @kernel
@@ -89,10 +108,12 @@ def offer(best, event, owner, points):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _raise(best, event, points):  # type: ignore[no-untyped-def]
-    """Set what is needed: a bound that, scaled, stays under ``points`` can't matter."""
+def _raise(best, event, points, owner):  # type: ignore[no-untyped-def]
+    """Set what is needed, given the worst match: a bound that, scaled, stays under ``points`` can't matter."""
     if abs(np.float64(points)) < _EXACT:
         best.need[event] = (np.float64(points) - best.slack[event]) / best.scale[event]
+        if best.scale[event] == 1.0 and best.slack[event] == 0.0:
+            best.last[event] = owner
 
 
 @kernel
@@ -108,7 +129,7 @@ def _to_heap(best, event, wanted, owner, points):  # type: ignore[no-untyped-def
                 if points > best.points[place]:
                     _sift_down(best, start, place - start, size, owner, points)
                     if size == wanted:
-                        _raise(best, event, best.points[start])
+                        _raise(best, event, best.points[start], best.owner[start])
                 return
     if size < wanted:
         best.size[event] = size + 1
@@ -119,7 +140,7 @@ def _to_heap(best, event, wanted, owner, points):  # type: ignore[no-untyped-def
         _sift_down(best, start, 0, size, owner, points)
     else:
         return
-    _raise(best, event, best.points[start])
+    _raise(best, event, best.points[start], best.owner[start])
 
 
 @kernel
@@ -175,10 +196,11 @@ def _cut(best, event):  # type: ignore[no-untyped-def]
         size = wanted
     best.size[event] = size
     if size == wanted:
-        worst = np.int64(best.points[start])
+        worst = start
         for place in range(start + 1, start + size):
-            worst = min(worst, best.points[place])
-        _raise(best, event, worst)
+            if _worse(best.points[place], best.owner[place], best.points[worst], best.owner[worst]):
+                worst = place
+        _raise(best, event, best.points[worst], best.owner[worst])
 
 
 @kernel

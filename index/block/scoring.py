@@ -43,7 +43,7 @@ class Entries(NamedTuple):
     Attributes
     ----------
     plain
-        bool [events], see `index.event_block.EventBlock.plain`.
+        bool [events]: whether an event gets from each leaf that it satisfies the weight of one value and nothing else.
     start, term, weight
         int64 [events + 1], int32, float64: an event's terms that the segment knows, ascending, and its weights of them.
     """
@@ -84,20 +84,43 @@ def weigh(first, members, entries, row_attribute, weight):  # type: ignore[no-un
             last = attribute
 
 
+@inlined
+def _joins(i, begin, term, row_attribute, sums):  # type: ignore[no-untyped-def]
+    """Return whether a leaf may get the weight of an event's ``i``-th entry together with that of the one before it.
+
+    A leaf of one value gets both only when they are the same term, which an event may have as 1 and as 1.0.
+    """
+    if i == begin:
+        return False
+    attribute = row_attribute[1 + term[i]]
+    return attribute == row_attribute[1 + term[i - 1]] and (sums[attribute] != 0 or term[i] == term[i - 1])
+
+
 @kernel
-def limits(first, members, entries, row_attribute, scale, slack):  # type: ignore[no-untyped-def]
+def fill_plain(start, term, weight, row_attribute, sums, plain):  # type: ignore[no-untyped-def]
+    """Fill ``plain`` of `Entries` from its other arrays."""
+    for event in range(len(plain)):
+        plain[event] = True
+        for i in range(start[event], start[event + 1]):
+            if weight[i] != 1.0 or _joins(i, start[event], term, row_attribute, sums):
+                plain[event] = False
+                break
+
+
+@kernel
+def limits(first, members, entries, row_attribute, sums, scale, slack):  # type: ignore[no-untyped-def]
     """Fill by how much more than a plain event an event can get from a record: at most bound * scale + slack.
 
-    An attribute with several values may take the sum of their weights, and rounds once for each. A negative weight can
+    An attribute with several values, where leaves list several, may take the sum of their weights, and rounds once for each. A negative weight can
     make much of a negative one, for which bounds allow nothing: such an event gets no limit.
     """
     for event in range(members):
         scale[event], slack[event] = 1.0, 0.0
-        last, total, values = -1, 0.0, 0
-        for i in range(entries.start[first + event], entries.start[first + event + 1]):
-            attribute, weight = row_attribute[1 + entries.term[i]], entries.weight[i]
-            total, values = (total + weight, values + 1) if attribute == last else (weight, 1)
-            last = attribute
+        total, values, begin = 0.0, 0, entries.start[first + event]
+        for i in range(begin, entries.start[first + event + 1]):
+            weight = entries.weight[i]
+            joins = _joins(i, begin, entries.term, row_attribute, sums)
+            total, values = (total + weight, values + 1) if joins else (weight, 1)
             if weight < 0.0:
                 scale[event] = np.inf
             elif total > scale[event]:

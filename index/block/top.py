@@ -1,8 +1,8 @@
 """Kernels that find the best matches of a chunk: lists end early once nothing in them can be among the best.
 
 Tiers, groups and records come in the order of falling bounds; a bound is compared with what each event needs
-(`index.block.ranking`), so that one poor event does not keep a list alive for the others. Nothing is left out but what
-scores strictly less than needed, so ties are decided by the order of subscriptions alone.
+(`index.block.ranking`), so that one poor event does not keep a list alive for the others. Records of equal bounds come
+in the order of subscriptions, which decides between equal scores, so they end early as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from index.block.bits import lowest_bit
 from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH
 from index.block.masks import derive
-from index.block.ranking import offer
+from index.block.ranking import offer, too_late
 from index.block.records import FOUND, many, one, size_of
 from index.block.scoring import clause_points, literal_points, plain_points, weight_of
 from schemas.values import SCORE_SCALE
@@ -44,8 +44,8 @@ def rank(lanes, base, chunk, rows, postings, scores, entries, memory, groups, al
             np.int64(postings.group_record[group]),
             postings.group_record[group + 1],
         )
-        word, bound = np.int64(postings.group_word[group]), np.float64(postings.record_bound[record])
-        n = _reach(lanes, chunk.masks, p, q, alive_, best.need, bound, memory.start, memory.few)
+        word = np.int64(postings.group_word[group])
+        n = _reach(lanes, chunk.masks, p, q, alive_, best, record, postings, memory.start, memory.few)
         if n > FEW_RANKED:
             _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best)
             continue
@@ -56,9 +56,16 @@ def rank(lanes, base, chunk, rows, postings, scores, entries, memory, groups, al
 
 
 @inlined
-def _reach(lanes, masks, p, q, alive_, need, bound, start, few):  # type: ignore[no-untyped-def]
-    """Fill ``start`` and ``few`` with the events that reach the group and may need it; return how many there are."""
+def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # type: ignore[no-untyped-def]
+    """Fill ``start`` and ``few`` with the events that reach a group and may need it, by its first record.
+
+    Returns
+    -------
+    count
+        How many there are.
+    """
     n = 0
+    bound, owner = np.float64(postings.record_bound[record]), postings.record_owner[record]
     for x in range(len(lanes)):
         bits = masks[p, x] & masks[q, x] & alive_[x]
         kept = np.uint64(0)
@@ -66,7 +73,7 @@ def _reach(lanes, masks, p, q, alive_, need, bound, start, few):  # type: ignore
             low = bits & (~bits + np.uint64(1))
             event = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             bits ^= low
-            if need[event] <= bound:
+            if not too_late(best, event, bound, owner):  # type: ignore[no-untyped-call]
                 kept |= low
                 few[n] = event
                 n += 1
@@ -76,13 +83,13 @@ def _reach(lanes, masks, p, q, alive_, need, bound, start, few):  # type: ignore
 
 @inlined
 def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
-    """Offer one event's matches among the records of a group, until their bounds fall under its need."""
-    plain, need = entries.plain[base + local], best.need[local]
+    """Offer one event's matches among the records of a group, until they come too late for it."""
+    plain = entries.plain[base + local]
     a, b = _shares(local, p, q, plain, postings, memory, best)
-    while record < stop and np.float64(postings.record_bound[record]) >= need:
+    while record < stop and not _is_late(best, local, record, postings):
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        if kind == LINEAR and need > _refined(record, a, b, end, postings, memory):
+        if kind == LINEAR and best.need[local] > _refined(record, a, b, end, postings, memory):
             record += 1
             continue
         outcome = one(local, postings.words, k, end, chunk, memory)
@@ -110,15 +117,14 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
                 memory,
                 best,
             )
-            need = best.need[local]
         record += 1
 
 
 @inlined
 def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best):  # type: ignore[no-untyped-def]
-    """Offer all the events' matches among the records of a group, until the bounds fall under every need."""
-    least = _least(best.need, memory.few, n)
-    while record < stop and np.float64(postings.record_bound[record]) >= least:
+    """Offer all the events' matches among the records of a group, until they come too late for every event."""
+    poorest = _poorest(best, memory.few, n)
+    while record < stop and not _is_late(best, poorest, record, postings):
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
         outcome = many(lanes, postings.words, k, end, chunk, memory)
@@ -133,8 +139,8 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
                 while bits != np.uint64(0):
                     local = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
                     bits &= bits - np.uint64(1)
-                    plain, need = entries.plain[base + local], best.need[local]
-                    if need > np.float64(postings.record_bound[record]):
+                    plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
+                    if _is_late(best, local, record, postings):
                         continue
                     if kind == LINEAR and not plain:
                         a, b = _shares(local, p, q, plain, postings, memory, best)
@@ -159,9 +165,9 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
                         memory,
                         best,
                     )
-                    raised = raised or (need == least and best.need[local] > need)
+                    raised = raised or (local == poorest and (need != best.need[local] or last != best.last[local]))
         if raised:
-            least = _least(best.need, memory.few, n)
+            poorest = _poorest(best, memory.few, n)
         record += 1
 
 
@@ -213,8 +219,19 @@ def _refined(record, a, b, tail, postings, memory):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _least(need, few, n):  # type: ignore[no-untyped-def]
-    least = np.inf
-    for i in range(n):
-        least = min(least, need[few[i]])
-    return least
+def _is_late(best, local, record, postings):  # type: ignore[no-untyped-def]
+    """Return whether a record cannot be among an event's best any more, nor any that follows in its group."""
+    return too_late(best, local, np.float64(postings.record_bound[record]), postings.record_owner[record])  # type: ignore[no-untyped-call]
+
+
+@inlined
+def _poorest(best, few, n):  # type: ignore[no-untyped-def]
+    """Return the event, among the first ``n`` of few, for which records come too late last of all."""
+    poorest = few[0]
+    for i in range(1, n):
+        event = few[i]
+        if best.need[event] < best.need[poorest] or (
+            best.need[event] == best.need[poorest] and best.last[event] > best.last[poorest]
+        ):
+            poorest = event
+    return poorest

@@ -11,7 +11,7 @@ from numba import njit
 from index.block.kernel import kernel
 from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
-from index.block.scoring import Entries
+from index.block.scoring import Entries, fill_plain
 from index.block.value_tests import ValueTests
 from index.byte_rows import compare
 from index.derived_block import extended
@@ -78,6 +78,7 @@ class Translator:
         first_exists = 1 + len(self._terms.tags)
         self._exists_row = np.maximum(_inverse(exists, first_exists, known), 0)
         self._tests = ValueTests(parts, first_exists + len(exists))
+        self._row_attribute, self._attribute_sums = parts["row_attribute"], parts["attribute_sums"]
         names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
         self._derived = tuple(name.decode("utf-8", "surrogatepass") for name in names)
 
@@ -89,7 +90,7 @@ class Translator:
         return View(
             Marks(block.offsets, block.term, term_row, exists_row, *tests),
             self._ranked(block, attribute, term_row, chunk_size),
-            _entries(block, term_row),
+            self._entries(block, term_row),
         )
 
     def _rows_of(self, block: EventBlock) -> tuple[Int32s, Int32s, Int32s]:
@@ -167,6 +168,18 @@ class Translator:
         return ladder, rank
 
 
+    def _entries(self, block: EventBlock, term_row: Int32s) -> Entries:
+        """Return the entries that the segment knows, ascending within each event."""
+        start = np.zeros(block.size + 1, np.int64)
+        term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
+        known = _known(block.offsets, block.term, block.weight, term_row, start, term, weight)
+        term, weight, plain = term[:known], weight[:known], block.plain
+        if not plain.all():
+            plain = np.empty(block.size, np.bool_)
+            fill_plain(start, term, weight, self._row_attribute, self._attribute_sums, plain)
+        return Entries(plain, start, term, weight)
+
+
 def _inverse(attributes: Int32s, first: int, size: int) -> Int32s:
     """Return for each attribute its place among these, from ``first`` on, or -1."""
     inverse = np.full(size, -1, np.int32)
@@ -179,14 +192,6 @@ def _standing(block: EventBlock, ladder: Int32s, rank: Int32s) -> tuple[Int32s, 
     chosen = ladder[block.term] >= 0
     term = block.term[chosen]
     return block.entry_event[chosen], ladder[term], rank[term]
-
-
-def _entries(block: EventBlock, term_row: Int32s) -> Entries:
-    """Return the entries that the segment knows, ascending within each event."""
-    start = np.zeros(block.size + 1, np.int64)
-    term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
-    known = _known(block.offsets, block.term, block.weight, term_row, start, term, weight)
-    return Entries(block.plain, start, term[:known], weight[:known])
 
 
 @kernel
