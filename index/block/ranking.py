@@ -84,13 +84,12 @@ class Best(NamedTuple):
 
 
 @inlined
-def too_late(best, event, bound, owner):  # type: ignore[no-untyped-def]
+def too_late(need, last, bound, owner):  # type: ignore[no-untyped-def]
     """Return whether a record of this bound and owner word cannot be among an event's best any more.
 
     Nor can any that stands behind it in its group, where bounds fall, and owners rise among equal bounds.
     """
-    need = best.need[event]
-    return need > bound or (need == bound and owner > best.last[event])
+    return need > bound or (need == bound and owner > last)
 
 
 @kernel

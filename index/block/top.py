@@ -73,7 +73,7 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
             low = bits & (~bits + np.uint64(1))
             event = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             bits ^= low
-            if not too_late(best, event, bound, owner):  # type: ignore[no-untyped-call]
+            if not too_late(best.need[event], best.last[event], bound, owner):  # type: ignore[no-untyped-call]
                 kept |= low
                 few[n] = event
                 n += 1
@@ -84,12 +84,12 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
 @inlined
 def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
     """Offer one event's matches among the records of a group, until they come too late for it."""
-    plain = entries.plain[base + local]
+    plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
     a, b = _shares(local, p, q, plain, postings, memory, best)
-    while record < stop and not _is_late(best, local, record, postings):
+    while record < stop and not _is_late(need, last, record, postings):
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        if kind == LINEAR and best.need[local] > _refined(record, a, b, end, postings, memory):
+        if kind == LINEAR and need > _refined(record, a, b, end, postings, memory):
             record += 1
             continue
         outcome = one(local, postings.words, k, end, chunk, memory)
@@ -117,6 +117,7 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
                 memory,
                 best,
             )
+            need, last = best.need[local], best.last[local]
         record += 1
 
 
@@ -124,7 +125,7 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
 def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best):  # type: ignore[no-untyped-def]
     """Offer all the events' matches among the records of a group, until they come too late for every event."""
     poorest = _poorest(best, memory.few, n)
-    while record < stop and not _is_late(best, poorest, record, postings):
+    while record < stop and not _is_late(best.need[poorest], best.last[poorest], record, postings):
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
         outcome = many(lanes, postings.words, k, end, chunk, memory)
@@ -140,7 +141,7 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
                     local = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
                     bits &= bits - np.uint64(1)
                     plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
-                    if _is_late(best, local, record, postings):
+                    if _is_late(need, last, record, postings):
                         continue
                     if kind == LINEAR and not plain:
                         a, b = _shares(local, p, q, plain, postings, memory, best)
@@ -219,9 +220,9 @@ def _refined(record, a, b, tail, postings, memory):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _is_late(best, local, record, postings):  # type: ignore[no-untyped-def]
+def _is_late(need, last, record, postings):  # type: ignore[no-untyped-def]
     """Return whether a record cannot be among an event's best any more, nor any that follows in its group."""
-    return too_late(best, local, np.float64(postings.record_bound[record]), postings.record_owner[record])  # type: ignore[no-untyped-call]
+    return too_late(need, last, np.float64(postings.record_bound[record]), postings.record_owner[record])  # type: ignore[no-untyped-call]
 
 
 @inlined
