@@ -7,6 +7,8 @@ from numba import types
 from numba.cpython.unsafe.numbers import trailing_zeros as _trailing_zeros
 from numba.extending import overload
 
+from index.block.kernel import inlined
+
 
 def lowest_bit(word):  # type: ignore[no-untyped-def]
     """Return the place, 0 to 63, of the lowest bit set in a word that is not 0."""
@@ -19,3 +21,12 @@ def _lowest_bit(word):  # type: ignore[no-untyped-def]
     if word == types.uint64:
         return lambda word: np.int64(_trailing_zeros(word))  # type: ignore[call-arg]
     return None
+
+
+@inlined
+def ones(word):  # type: ignore[no-untyped-def]
+    """Return how many bits are set, by sums of neighbours, for which compilers put the machine's instruction."""
+    word = word - (word >> np.uint64(1) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
+    word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return word * np.uint64(0x0101010101010101) >> np.uint64(56)

@@ -10,9 +10,10 @@ import numpy as np
 
 from index.block.clauses import ClauseReader, Clauses
 from index.block.conjunctions import Programs, compile_clauses
+from index.block.covers import add_covers
 from index.block.ladders import places_of, reach
 from index.block.layout import Int32s, Int64s, Sizes, UInt8s
-from index.block.leaves import Leaves, LeafTable
+from index.block.leaves import LeafTable, Leaves
 from index.block.literals import LiteralTable
 from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
@@ -28,7 +29,7 @@ INLINE_TERMS = 4
 """A list of at most so many terms that few clauses name is written as its terms' rows: those are few and hot."""
 
 SHARED_USES = 4
-"""A list that so many clauses name gets a row that is set before the walk."""
+"""A list that so many clauses name gets a row that is set before the walk, such a range a row that is derived once."""
 
 
 def build_parts(subscriptions: Sequence[Subscription], statistics: EventStatistics | None = None) -> Arrays:
@@ -41,14 +42,15 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     reader = ClauseReader()
     clauses = reader.read(subscriptions)
     uses = Uses.of(reader.vocabulary, clauses)
+    covers = add_covers(reader.vocabulary, uses.intervals)
     rows = number_rows(reader.vocabulary, uses.inline, statistics)
-    eager = {rows.row[p] for p in uses.shared if rows.row[p] >= 0}
-    once = {rows.row[p] for p in uses.once}
+    eager = {rows.row[p] for p in (*uses.shared, *covers.values()) if rows.row[p] >= 0}
+    intervals = {rows.row[p]: rows.row[covers.get(p, p)] for p in uses.intervals}
     lazy = np.arange(rows.count) >= rows.first_in
     lazy[list(eager)] = False
     leaves = reader.leaves.table()
-    compiler = Compiler(rows, eager, once, reader.leaves.met)
-    programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, once), leaves)
+    compiler = Compiler(rows, eager, intervals, reader.leaves.met)
+    programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, intervals), leaves)
     points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
     postings, general = lay_out(rows, programs, lazy, clauses.owner, points, leaves)
     scores = _scores(programs, general, clauses.owner[general], points, leaves)
@@ -66,13 +68,13 @@ class Uses(NamedTuple):
     ----------
     inline, shared
         Lists of values that need no row, and such that need one that is always at hand.
-    once
-        Ranges that one literal alone names.
+    intervals
+        Ranges that so few literals name that each holds a copy of the interval.
     """
 
     inline: Collection[int]
     shared: Collection[int]
-    once: Collection[int]
+    intervals: Collection[int]
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, clauses: Clauses) -> Uses:
@@ -94,7 +96,11 @@ class Uses(NamedTuple):
         return cls(
             {i for i, n in lists.items() if 0 < n <= INLINE_TERMS and not deep[i] and all_[i] < SHARED_USES},
             {i for i in lists if all_[i] >= SHARED_USES},
-            {i for i, p in enumerate(vocabulary.predicates) if type(p) is Inside and all_[i] == 1 and not deep[i]},
+            {
+                i
+                for i, p in enumerate(vocabulary.predicates)
+                if type(p) is Inside and 0 < all_[i] < SHARED_USES and not deep[i]
+            },
         )
 
 

@@ -31,10 +31,13 @@ class Parts:
     ----------
     probability, row, code_start, code
         As in `LiteralTable`.
+    exact
+        bool: whether the part holds just where ``row`` does.
     """
 
     probability: Float64s
     row: Int32s
+    exact: Bools
     code_start: Int64s
     code: Int32s
 
@@ -46,6 +49,7 @@ class Parts:
         return cls(
             np.append(literals.probability, [tree.probability for tree in trees]),
             np.append(literals.row, np.array([tree.row for tree in trees], np.int32)),
+            np.append(np.repeat(literals.exact, 2), np.ones(len(trees), np.bool_)),
             starts_of(lengths, len(literals.row) + len(trees)),
             np.append(literals.code, code),
         )
@@ -110,6 +114,7 @@ def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable
         leaf,
         literals.held_start,
         literals.has_row,
+        literals.exact,
         even,
         leaves.bound,
         chosen,
@@ -128,7 +133,7 @@ def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable
     plain = np.ones(count, np.bool_)
     plain[trees] = False
     _fill_parts(
-        plain, clauses.start, literal, leaf, chosen, literals.held_start, literals.held,
+        plain, clauses.start, literal, leaf, chosen, literals.held_start, literals.access,
         access_start, access, access_leaf, part_start, part, part_leaf,
     )  # fmt: skip
     _fill_scores(clauses.start, clauses.leaf, simple, even, leaves.points, score_start, score, fixed, varying)
@@ -198,23 +203,23 @@ def _insert(start, probability, literal, leaf):  # type: ignore[no-untyped-def]
 
 @kernel
 def _plan(  # type: ignore[no-untyped-def]
-    start, literal, leaf, held_start, has_row, even, leaf_bound, chosen, simple, bound, lengths
+    start, literal, leaf, held_start, has_row, exact, even, leaf_bound, chosen, simple, bound, lengths
 ):
     """Choose the literal under which a clause is posted, the rarest positive one, and count what will be written."""
     for clause in range(len(chosen)):
         chosen[clause], bound[clause] = -1, 0
-        rows, scoring, is_even = 1, 0, True
+        rows, scoring, is_even, implies = 1, 0, True, False
         for i in range(start[clause], start[clause + 1]):
             predicate = literal[i] >> 1
             if chosen[clause] < 0 and not literal[i] & 1:
                 chosen[clause] = i
-                rows = held_start[predicate + 1] - held_start[predicate]
+                rows, implies = held_start[predicate + 1] - held_start[predicate], exact[predicate]
             if leaf[i] >= 0:
                 bound[clause] += leaf_bound[leaf[i]]
                 scoring += 1
             is_even = is_even and has_row[predicate] and (leaf[i] < 0 or even[leaf[i]])
         simple[clause] = is_even and rows == 1
-        implied = chosen[clause] >= 0 and rows <= COPIES
+        implied = implies and rows <= COPIES
         lengths[0, clause] = rows
         lengths[1, clause] = start[clause + 1] - start[clause] - (1 if implied else 0)
         lengths[2, clause] = 0 if simple[clause] else scoring
@@ -222,7 +227,7 @@ def _plan(  # type: ignore[no-untyped-def]
 
 @kernel
 def _fill_parts(  # type: ignore[no-untyped-def]
-    plain, start, literal, leaf, chosen, held_start, held, access_start, access, access_leaf, part_start, part,
+    plain, start, literal, leaf, chosen, held_start, row, access_start, access, access_leaf, part_start, part,
     part_leaf,
 ):  # fmt: skip
     for clause in range(len(plain)):
@@ -233,7 +238,7 @@ def _fill_parts(  # type: ignore[no-untyped-def]
         if own >= 0:
             first = held_start[literal[own] >> 1]
             for i in range(access_start[clause + 1] - place):
-                access[place + i] = held[first + i]
+                access[place + i] = row[first + i]
         implied = part_start[clause + 1] - part_start[clause] < start[clause + 1] - start[clause]
         if implied:
             access_leaf[clause] = leaf[own]

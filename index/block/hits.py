@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from index.block.bits import lowest_bit
+from index.block.bits import lowest_bit, ones
 from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.records import size_of
@@ -109,22 +109,13 @@ def tally(lanes, n, plain, found):  # type: ignore[no-untyped-def]
     for i in range(n):
         ours, others = np.uint64(0), np.uint64(0)
         for x in range(len(lanes)):
-            ours += _ones(found.mask[i, x] & plain[x])
-            others += _ones(found.mask[i, x] & ~plain[x])
+            ours += ones(found.mask[i, x] & plain[x])
+            others += ones(found.mask[i, x] & ~plain[x])
         single += np.int64(others)
         total += np.int64(ours + others)
         if not found.known[i]:
             late += np.int64(ours)
     return late, single, total
-
-
-@inlined
-def _ones(word):  # type: ignore[no-untyped-def]
-    """Return how many bits are set, by sums of neighbours, for which compilers put the machine's instruction."""
-    word = word - (word >> np.uint64(1) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
-    word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return word * np.uint64(0x0101010101010101) >> np.uint64(56)
 
 
 @kernel

@@ -28,9 +28,9 @@ ALL = 0
 REACH = 64
 """Range rows that are passed over at once when none of them reaches a value."""
 
-# Match programs. A word >= 0 is a literal: row << 4 | ONCE | LAZY | NEGATED | LAST. See `index.block.programs`.
-ONCE = 8
-"""A range that no other word names: its ladder, first and last rank follow, its mask is made here and not kept."""
+# Match programs. A word >= 0 is a literal: row << 4 | INTERVAL | LAZY | NEGATED | LAST. See `index.block.programs`.
+INTERVAL = 8
+"""A range that few words name: its ladder, first and last rank follow, and nothing of it is kept for the others."""
 LAZY = 4
 """The row is derived when it is first read in a chunk."""
 NEGATED = 2

@@ -5,7 +5,7 @@ It is the code that `index.block.programs.Compiler.conjunct` writes for a litera
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from index.block.kernel import kernel
 from index.block.ladders import starts_of
-from index.block.layout import LAST, LAZY, NEGATED, ONCE, ROW_SHIFT, Bools, Float64s, Int32s, Int64s
+from index.block.layout import INTERVAL, LAST, LAZY, NEGATED, ROW_SHIFT, Bools, Float64s, Int32s, Int64s
 from index.block.rows import Rows
 
 
@@ -25,26 +25,30 @@ class LiteralTable:
     ----------
     held_start, held
         int64 [predicates + 1], int32: the rows of a predicate, several for a list without a row of its own.
-    has_row
-        bool [predicates]: whether it has a row of its own.
+    access
+        int32, like ``held``: the rows that a positive literal is posted under.
+    has_row, exact
+        bool [predicates]: whether it has a row of its own; whether it holds wherever one of the access rows does.
     probability
         float64 [literals].
     row
-        int32 [literals]: the row of a positive literal that is set before the walk, else -1.
+        int32 [literals]: a row that is set before the walk and holds wherever a positive literal does, else -1.
     code_start, code
         int64 [literals + 1], int32: the words.
     """
 
     held_start: Int64s
     held: Int32s
+    access: Int32s
     has_row: Bools
+    exact: Bools
     probability: Float64s
     row: Int32s
     code_start: Int64s
     code: Int32s
 
     @classmethod
-    def of(cls, rows: Rows, lazy: Bools, once: Collection[int]) -> LiteralTable:
+    def of(cls, rows: Rows, lazy: Bools, intervals: Mapping[int, int]) -> LiteralTable:
         """Return the table.
 
         Parameters
@@ -53,8 +57,8 @@ class LiteralTable:
             The rows.
         lazy
             By row: whether it is derived when first read.
-        once
-            The range rows that only one literal names.
+        intervals
+            The rows of ranges that few literals name, and the rows that those are posted under: covers, or the same.
         """
         own = np.array(rows.row, np.int32)
         has_row = own >= 0
@@ -66,20 +70,28 @@ class LiteralTable:
         listed = np.repeat(~has_row, np.diff(held_start))
         rowless = (terms for row, terms in zip(rows.row, rows.terms, strict=True) if row < 0)
         held[listed] = np.fromiter(chain.from_iterable(rowless), np.int32, int(listed.sum()))
-        is_once = np.isin(own, np.fromiter(once, np.int32, len(once))) & has_row
+        cover = np.arange(rows.count)
+        cover[list(intervals)] = list(intervals.values())
+        is_interval = np.zeros(rows.count, np.bool_)
+        is_interval[list(intervals)] = True
+        is_interval = is_interval[own] & has_row
         frequency = np.array(rows.frequency, np.float64)
-        code_start = starts_of(np.repeat(np.where(is_once, 4, np.diff(held_start)), 2), 2 * len(own))
+        code_start = starts_of(np.repeat(np.where(is_interval, 4, np.diff(held_start)), 2), 2 * len(own))
         code = np.empty(code_start[-1], np.int32)
         cuts = (rows.arrays[f"range_{name}"] for name in ("ladder", "low", "high"))
-        _write_codes(held_start, held, is_once, lazy, rows.first_range, *cuts, code_start, code)
+        _write_codes(held_start, held, is_interval, lazy, rows.first_range, *cuts, code_start, code)
         single = np.full((len(own), 2), -1, np.int32)
-        at_hand = has_row & ~is_once
-        at_hand[at_hand] = ~lazy[own[at_hand]]
-        single[at_hand, 0] = own[at_hand]
+        access = cover[held].astype(np.int32)
+        exact = ~is_interval | (cover[own] == own)
+        at_hand = has_row & (~is_interval | ~exact)
+        at_hand[at_hand] = ~lazy[cover[own[at_hand]]]
+        single[at_hand, 0] = cover[own[at_hand]]
         return cls(
             held_start,
             held,
+            access,
             has_row,
+            exact,
             np.column_stack([frequency, 1 - frequency]).reshape(-1),
             single.reshape(-1),
             code_start,
@@ -88,15 +100,15 @@ class LiteralTable:
 
 
 @kernel
-def _write_codes(held_start, held, once, lazy, first_range, ladder, low, high, code_start, code):  # type: ignore[no-untyped-def]
+def _write_codes(held_start, held, is_interval, lazy, first_range, ladder, low, high, code_start, code):  # type: ignore[no-untyped-def]
     """An OR of rows has LAST on its last word; NOT (a OR b) is NOT a AND NOT b, so there every word has it."""
     for literal in range(len(code_start) - 1):
         predicate, negated = literal >> 1, literal & 1
         first, stop = held_start[predicate], held_start[predicate + 1]
         place = code_start[literal]
-        if once[predicate]:
+        if is_interval[predicate]:
             row = held[first]
-            code[place] = row << ROW_SHIFT | ONCE | (NEGATED if negated else 0) | LAST
+            code[place] = row << ROW_SHIFT | INTERVAL | (NEGATED if negated else 0) | LAST
             code[place + 1] = ladder[row - first_range]
             code[place + 2] = low[row - first_range]
             code[place + 3] = high[row - first_range]

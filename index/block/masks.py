@@ -13,8 +13,7 @@ import numpy as np
 
 from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, REACH, Int32s, Int64s, UInt64s
-
-GUIDES = 256
+from index.block.rank_tables import RankTables, joined, runs_of
 
 LAST_RANK = 2**31 - 2
 """No rank is higher."""
@@ -57,16 +56,8 @@ class Chunk(NamedTuple):
         This chunk's stamp.
     first_in, first_range
         Where the ``in`` rows and the range rows begin.
-    ladder_first, ladder_count, ladder_table
-        int64 [ladders]: a ladder's ranks in this chunk are ``count`` entries of ``rank`` from ``first``, and its sparse
-        table begins at row ``table`` of ``tables``.
-    ladder_shift, guides
-        int64 [ladders], int32 [ladders, `GUIDES`]: see `fill_guides`.
-    rank
-        int32, distinct ranks present in the chunk, ladder by ladder, ascending.
-    tables
-        uint64 [..., W]; level k of a ladder with n ranks is n rows, row i of them the OR of the masks of ranks i to
-        i + 2**k - 1 (as far as there are so many).
+    ranks
+        What the events have on ladders.
     """
 
     masks: UInt64s
@@ -74,13 +65,7 @@ class Chunk(NamedTuple):
     epoch: int
     first_in: int
     first_range: int
-    ladder_first: Int64s
-    ladder_count: Int64s
-    ladder_table: Int64s
-    ladder_shift: Int64s
-    guides: Int32s
-    rank: Int32s
-    tables: UInt64s
+    ranks: RankTables
 
 
 @kernel
@@ -120,22 +105,6 @@ def clear(masks, touched, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_tables(place, word, bit, ladder_count, ladder_table, tables):  # type: ignore[no-untyped-def]
-    """Build the sparse tables: the ranks' own masks, then each level from the one below it."""
-    for i in range(len(place)):
-        tables[place[i], word[i]] |= bit[i]
-    for ladder in range(len(ladder_count)):
-        n = ladder_count[ladder]
-        width, level = 1, ladder_table[ladder]
-        while 2 * width <= n:
-            for i in range(n):
-                j = min(i + width, n - 1)
-                for x in range(tables.shape[1]):
-                    tables[level + n + i, x] = tables[level + i, x] | tables[level + j, x]
-            width, level = 2 * width, level + n
-
-
-@kernel
 def wake_ins(touched, n, chunk, rows):  # type: ignore[no-untyped-def]
     """Derive ``in`` rows with postings from the first ``n`` touched rows, append them, and return the new length."""
     end = n
@@ -159,9 +128,9 @@ def wake_ins(touched, n, chunk, rows):  # type: ignore[no-untyped-def]
 def wake_ranges(touched, n, chunk, rows):  # type: ignore[no-untyped-def]
     """Derive range rows with postings that may hold a value at hand, append those not empty, return the new length."""
     outside = len(rows.range_ladder) - (len(rows.outside_start) - 1)
-    for ladder in range(len(chunk.ladder_count)):
+    for ladder in range(len(chunk.ranks.size)):
         j, stop = rows.ladder_range_start[ladder], rows.ladder_range_start[ladder + 1]
-        if j == stop or chunk.ladder_count[ladder] == 0:
+        if j == stop or chunk.ranks.size[ladder] == 0:
             continue
         if rows.ladder_range[j] < outside:
             n = _wake_ladder(touched, n, chunk, rows, ladder, j, stop)
@@ -178,9 +147,9 @@ def _wake_ladder(touched, n, chunk, rows, ladder, j, stop):  # type: ignore[no-u
     They ascend by their lowest rank. Those that begin above the rank before and at most on this one, from ``j`` to
     ``end``, hold no smaller rank at hand, so they hold one exactly when they reach this one; none is looked at twice.
     """
-    first = chunk.ladder_first[ladder]
-    for i in range(first, first + chunk.ladder_count[ladder]):
-        rank = chunk.rank[i]
+    first = chunk.ranks.first[ladder]
+    for i in range(first, first + chunk.ranks.size[ladder]):
+        rank = chunk.ranks.rank[i]
         low, end = j, stop
         while low < end:
             middle = (low + end) >> 1
@@ -217,7 +186,7 @@ def derive(row, chunk, rows):  # type: ignore[no-untyped-def]
     if row < chunk.first_range:
         i = row - chunk.first_in
         start, stop, ladder = rows.in_start[i], rows.in_start[i + 1], rows.in_ladder[i]
-        if ladder >= 0 and chunk.ladder_count[ladder] < stop - start:
+        if ladder >= 0 and chunk.ranks.size[ladder] < stop - start:
             _look_up(row, rows.in_term, start, stop, 1, True, chunk, ladder)
         else:
             for j in range(start, stop):
@@ -239,7 +208,7 @@ def derive(row, chunk, rows):  # type: ignore[no-untyped-def]
 @kernel
 def _derive_outside(row, start, stop, chunk, rows, ladder):  # type: ignore[no-untyped-def]
     """Join the ranks between those listed, or look all ranks at hand up in the list, whichever is less work."""
-    if chunk.ladder_count[ladder] < stop - start:
+    if chunk.ranks.size[ladder] < stop - start:
         _look_up(row, rows.outside_rank, start, stop, 0, False, chunk, ladder)
         return
     low = 0
@@ -252,64 +221,23 @@ def _derive_outside(row, start, stop, chunk, rows, ladder):  # type: ignore[no-u
 @kernel
 def _look_up(row, listed, start, stop, base, wanted, chunk, ladder):  # type: ignore[no-untyped-def]
     """Join the masks of the ranks at hand that are, or are not, ``base`` above an entry of ``listed[start:stop]``."""
-    first = chunk.ladder_first[ladder]
-    for i in range(chunk.ladder_count[ladder]):
-        entry = chunk.rank[first + i] - base
+    ranks = chunk.ranks
+    for i in range(ranks.size[ladder]):
+        entry = ranks.rank[ranks.first[ladder] + i] - base
         start = lower_bound(listed, start, stop, entry)
         if (start < stop and listed[start] == entry) == wanted:
             for x in range(chunk.masks.shape[1]):
-                chunk.masks[row, x] |= chunk.tables[chunk.ladder_table[ladder] + i, x]
+                chunk.masks[row, x] |= ranks.masks[ranks.table[ladder] + i, x]
 
 
 @kernel
 def _join_ranks(row, rank, last, chunk, ladder):  # type: ignore[no-untyped-def]
     """Join ranks ``rank`` to ``last``."""
-    a, b = runs_of(rank, last, chunk, ladder)
+    ranks = chunk.ranks
+    a, b = runs_of(rank, last, ladder, ranks)
     if a >= 0:
         for x in range(chunk.masks.shape[1]):
-            chunk.masks[row, x] |= chunk.tables[a, x] | chunk.tables[b, x]
-
-
-@inlined
-def runs_of(rank, last, chunk, ladder):  # type: ignore[no-untyped-def]
-    """Return two rows of the tables, overlapping runs of 2**k ranks at hand that cover ``rank`` to ``last``, or -1s."""
-    first, n = chunk.ladder_first[ladder], chunk.ladder_count[ladder]
-    low = _place_of(rank, first, n, chunk, ladder)
-    high = _place_of(last + 1, first, n, chunk, ladder)
-    if low >= high:
-        return np.int64(-1), np.int64(-1)
-    level, width = chunk.ladder_table[ladder], 1
-    while 2 * width <= high - low:
-        width, level = 2 * width, level + n
-    return level + low - first, level + high - width - first
-
-
-@inlined
-def _place_of(rank, first, n, chunk, ladder):  # type: ignore[no-untyped-def]
-    """Return the first place of a ladder's ranks at hand whose rank is not less: by its guide, then step by step."""
-    guide = rank >> chunk.ladder_shift[ladder]
-    if guide >= GUIDES:
-        return first + n
-    place = first + chunk.guides[ladder, guide]
-    while place < first + n and chunk.rank[place] < rank:
-        place += 1
-    return place
-
-
-@kernel
-def fill_guides(first, count, rank, shift, guides):  # type: ignore[no-untyped-def]
-    """Fill, for each ladder, where the ranks from g << shift on begin among those at hand; 0 is the first of them."""
-    for ladder in range(len(count)):
-        n = count[ladder]
-        if n == 0:
-            continue
-        start, place = first[ladder], 0
-        while rank[start + n - 1] >> shift[ladder] >= GUIDES:
-            shift[ladder] += 1
-        for guide in range(GUIDES):
-            while place < n and rank[start + place] >> shift[ladder] < guide:
-                place += 1
-            guides[ladder, guide] = place
+            chunk.masks[row, x] |= joined(a, b, x, ranks.several[ladder], ranks.masks)
 
 
 @inlined

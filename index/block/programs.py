@@ -4,7 +4,7 @@ A match program narrows a mask m, which starts as the AND of the rows that the r
 is empty:
 
 =====================  ===================================================================================
-literal word           ``acc |= row`` (or its complement); with LAST: ``m &= acc``, ``acc = 0``; with ONCE a range's
+literal word           ``acc |= row`` (or its complement); with LAST: ``m &= acc``, ``acc = 0``; with INTERVAL a range's
                        ladder, first and last rank follow
 PUSH, n                an AND inside an OR begins, n words long: save m and acc, ``m &= ~acc``, ``acc = 0``
 POP, POP_LAST          it ends: ``acc = saved acc | m``, ``m =`` saved m; with LAST as for a literal
@@ -22,7 +22,7 @@ add to the score is written. In mode threshold the least sum that matches and th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -34,11 +34,11 @@ from index.block.layout import (
     ADD,
     ALL,
     CLOSE,
+    INTERVAL,
     LAST,
     LAZY,
     NEGATED,
     NO_LEAF,
-    ONCE,
     OPEN_AND,
     OPEN_OR,
     POP,
@@ -81,7 +81,7 @@ class Compiled(NamedTuple):
     exact
         Whether it is true just where one of its access rows is, so that a clause posted there need not test it.
     row
-        The row that it is, when it is a positive literal with a row set before the walk; else -1.
+        A row that is set before the walk and holds wherever a positive literal does: its own or its cover; else -1.
     """
 
     probability: float
@@ -136,16 +136,18 @@ class Compiler:
         The rows.
     eager
         The derived rows that are set before the walk.
-    once
-        The ranges that only one literal names.
+    intervals
+        The rows of ranges that few literals name, and the rows that those are posted under: covers, or the same.
     leaves
         The leaves by which literals score.
     """
 
-    def __init__(self, rows: Rows, eager: Collection[int], once: Collection[int], leaves: Sequence[Leaf]) -> None:
+    def __init__(
+        self, rows: Rows, eager: Collection[int], intervals: Mapping[int, int], leaves: Sequence[Leaf]
+    ) -> None:
         self._rows = rows
         self._eager = eager
-        self._once = once
+        self._intervals = intervals
         self._leaves = leaves
         self._conjuncts: dict[Literal, Compiled] = {}
         self._disjuncts: dict[Literal, Compiled] = {}
@@ -188,14 +190,17 @@ class Compiler:
         row, frequency = self._rows.row[predicate], self._rows.frequency[predicate]
         held = [row] if row >= 0 else list(self._rows.terms[predicate])
         code = [self._word(r) | (NEGATED if negated else 0) for r in held]
-        if row in self._once:
-            code = [row << ROW_SHIFT | ONCE | (NEGATED if negated else 0) | LAST, *self._cut(row)]
+        if row in self._intervals:
+            code = [row << ROW_SHIFT | INTERVAL | (NEGATED if negated else 0) | LAST, *self._cut(row)]
         elif not inside_or:
             # NOT (a OR b) is NOT a AND NOT b, so every word of it is a conjunct of its own.
             code = [word | LAST for word in code] if negated else [*code[:-1], code[-1] | LAST]
         if negated:
             return Compiled(1 - frequency, math.inf, (), code, 0)
-        single = row if row >= 0 and not code[0] & (LAZY | ONCE) else -1
+        cover = self._intervals.get(row, row)
+        if cover != row:
+            return Compiled(frequency, frequency, (cover,), code, 0, row=cover)
+        single = row if row >= 0 and not code[0] & (LAZY | INTERVAL) else -1
         return Compiled(frequency, frequency, tuple(held), code, 0, exact=True, row=single)
 
     def _cut(self, row: int) -> tuple[int, int, int]:

@@ -115,14 +115,14 @@ def write_records(
     unit = leaves.even & (leaves.weight == 1.0)
     _size(
         *copies, second, programs.access_start, programs.access, programs.part_start, programs.part, programs.part_leaf,
-        programs.simple, programs.access_leaf, parts.row, parts.code_start, parts.code, weighs, unit,
+        programs.simple, programs.access_leaf, parts.row, parts.exact, parts.code_start, parts.code, weighs, unit,
         implied, heads, lengths,
     )  # fmt: skip
     number, general = _numbered(copies.clause, order[heads[order] >> KIND_SHIFT >= GENERAL])
     words = np.empty(lengths.sum(), np.int32)
     _write(
         *copies, number, heads, lengths, implied, programs.access_start, programs.access, programs.part_start,
-        programs.part, programs.part_leaf, programs.access_leaf, parts.code_start, parts.code, lazy,
+        programs.part, programs.part_leaf, programs.access_leaf, second, parts.row, parts.code_start, parts.code, lazy,
         codes.code, codes.zero(), words,
     )  # fmt: skip
     return Written(heads, lengths, words, general)
@@ -148,10 +148,16 @@ def _positive(part, code_start, code):  # type: ignore[no-untyped-def]
     return not code[code_start[part]] & NEGATED
 
 
+@inlined
+def _covered(row, first, second):  # type: ignore[no-untyped-def]
+    """Return whether a part's row is one of the two that a record is posted under."""
+    return row > ALL and row in (first, second)
+
+
 @kernel
 def _size(  # type: ignore[no-untyped-def]
-    clause, place, second, access_start, access, part_start, part, part_leaf, simple, access_leaf, row, code_start,
-    code, weighs, unit, implied, heads, lengths,
+    clause, place, second, access_start, access, part_start, part, part_leaf, simple, access_leaf, row, exact,
+    code_start, code, weighs, unit, implied, heads, lengths,
 ):  # fmt: skip
     """Set each record's head and length, and which part its second row stands for (one written twice is tested)."""
     for record in range(len(clause)):
@@ -160,7 +166,7 @@ def _size(  # type: ignore[no-untyped-def]
         implied[record] = -1
         if second[record] != ALL:
             for i in range(first, stop):
-                if row[part[i]] == second[record]:
+                if row[part[i]] == second[record] and exact[part[i]]:
                     implied[record] = i
                     break
         words, scoring, weighing, even = 0, 2, 0, True
@@ -199,24 +205,29 @@ def _size(  # type: ignore[no-untyped-def]
 @kernel
 def _write(  # type: ignore[no-untyped-def]
     clause, place, number, heads, lengths, implied, access_start, access, part_start, part, part_leaf, access_leaf,
-    code_start, code, lazy, codes, zero, words,
+    second, row, code_start, code, lazy, codes, zero, words,
 ):  # fmt: skip
-    """A copy leaves to the earlier ones the events in which their access rows hold."""
+    """A copy leaves to the earlier ones the events in which their access rows hold.
+
+    Parts that a row of the record implies all but exactly, by a cover, stand last: few events fail them.
+    """
     to = 0
     for record in range(len(clause)):
         own, kind, begin = clause[record], heads[record] >> KIND_SHIFT, to
         if kind == LONG:
             words[to] = lengths[record] - 2
             to += 1
-        for i in range(part_start[own], part_start[own + 1]):
-            if i != implied[record]:
-                for j in range(code_start[part[i]], code_start[part[i] + 1]):
-                    words[to] = code[j]
-                    to += 1
+        first = access[access_start[own]]
+        for late in (False, True):
+            for i in range(part_start[own], part_start[own + 1]):
+                if i != implied[record] and _covered(row[part[i]], first, second[record]) == late:
+                    for j in range(code_start[part[i]], code_start[part[i] + 1]):
+                        words[to] = code[j]
+                        to += 1
         if kind >= GENERAL:
             for i in range(access_start[own], access_start[own] + max(place[record], 0)):
-                row = access[i]
-                words[to] = row << ROW_SHIFT | (LAZY if lazy[row] else 0) | NEGATED | LAST
+                other = access[i]
+                words[to] = other << ROW_SHIFT | (LAZY if lazy[other] else 0) | NEGATED | LAST
                 to += 1
             words[to] = number[record]
         elif kind == LINEAR:
@@ -224,8 +235,10 @@ def _write(  # type: ignore[no-untyped-def]
             seconds = part_leaf[implied[record]] if implied[record] >= 0 else -1
             words[to + 1] = codes[seconds] if seconds >= 0 else zero
             to += 2
-            for i in range(part_start[own], part_start[own + 1]):
-                if i != implied[record] and _positive(part[i], code_start, code):
-                    words[to] = codes[part_leaf[i]] if part_leaf[i] >= 0 else zero
-                    to += 1
+            for late in (False, True):
+                for i in range(part_start[own], part_start[own + 1]):
+                    is_next = i != implied[record] and _covered(row[part[i]], first, second[record]) == late
+                    if is_next and _positive(part[i], code_start, code):
+                        words[to] = codes[part_leaf[i]] if part_leaf[i] >= 0 else zero
+                        to += 1
         to = begin + lengths[record]

@@ -14,12 +14,12 @@ import numpy as np
 from index.block.bits import lowest_bit
 from index.block.kernel import inlined, kernel
 from index.block.layout import (
+    INTERVAL,
     KIND_SHIFT,
     LAST,
     LAZY,
     LONG,
     NEGATED,
-    ONCE,
     POP_LAST,
     PUSH,
     ROW_SHIFT,
@@ -31,7 +31,7 @@ from index.block.layout import (
     UInt8s,
     UInt64s,
 )
-from index.block.masks import runs_of
+from index.block.rank_tables import is_inside, joined, runs_of
 
 FOUND = -1
 EMPTY = -2
@@ -39,6 +39,10 @@ EMPTY = -2
 
 FILTER_BITS = 2**16
 """The most bits of a filter: 8 KiB, a quarter of the nearest cache."""
+
+
+FEW_RANGED = 32
+"""Of so many events the ranks are compared with an interval, instead of a mask made for it."""
 
 
 class Scratch(NamedTuple):
@@ -96,11 +100,15 @@ def size_of(head, words, k):  # type: ignore[no-untyped-def]
 
 @inlined
 def _bit(event, word, words, k, chunk, memory):  # type: ignore[no-untyped-def]
-    """Return whether the event satisfies the literal ``word``, whose row is set or is read once."""
+    """Return whether the event satisfies the literal ``word``, whose row is set or that has an interval."""
     row = word >> ROW_SHIFT
-    if word & ONCE:
-        a, b = runs_of(words[k + 1], words[k + 2], chunk, words[k])
-        union = chunk.tables[a, event >> 6] | chunk.tables[b, event >> 6] if a >= 0 else np.uint64(0)
+    if word & INTERVAL and chunk.ranks.several[words[k]] == np.uint64(0):
+        return is_inside(event, words[k + 1], words[k + 2], words[k], chunk.ranks) != ((word >> 1) & 1 != 0)
+    if word & INTERVAL:
+        a, b = runs_of(words[k + 1], words[k + 2], words[k], chunk.ranks)
+        several, union = chunk.ranks.several[words[k]], np.uint64(0)
+        if a >= 0:
+            union = joined(a, b, event >> 6, several, chunk.ranks.masks)
         return np.int64(union >> np.uint64(event & 63) & np.uint64(1)) != (word >> 1) & 1
     ask = word & LAZY != 0
     bit = np.uint64(1)
@@ -122,7 +130,7 @@ def refused(event, words, k, stop, memory):  # type: ignore[no-untyped-def]
     places = np.int64(memory.filters.shape[1] - 1)
     while k < stop:
         word = np.int64(words[k])
-        if word < 0 or word & (LAZY | ONCE | NEGATED):
+        if word < 0 or word & (LAZY | INTERVAL | NEGATED):
             return False
         row = word >> ROW_SHIFT
         if memory.filters[event, (row >> 6) & places] >> np.uint64(row & 63) & np.uint64(1):
@@ -145,7 +153,7 @@ def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
             if word & LAZY and chunk.stamp[word >> ROW_SHIFT] != chunk.epoch:
                 return word >> ROW_SHIFT
             union = union or _bit(event, word, words, k, chunk, memory)
-            k += 3 if word & ONCE else 0
+            k += 3 if word & INTERVAL else 0
             if not word & LAST:
                 continue
             mask, union = mask and union, False
@@ -171,15 +179,21 @@ def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
+def many(lanes, words, k, stop, n, chunk, memory):  # type: ignore[no-untyped-def]
     """Narrow ``memory.start`` by a program into ``memory.scratch.mask``; return what `one` does.
 
-    ``pending`` says that ``union`` holds something; literals that stand alone never go through it.
+    ``n`` is how many events those are, if ``memory.few`` lists them all, or more than `FEW_RANGED`. ``pending`` says
+    that ``union`` holds something; literals that stand alone never go through it.
     """
     mask, union, saved, resume = memory.scratch.mask, memory.scratch.union, memory.scratch.saved, memory.scratch.resume
-    for x in range(len(lanes)):
-        mask[x] = memory.start[x]
     depth, pending = 0, False
+    if n <= FEW_RANGED and k < stop and words[k] >= 0 and words[k] & INTERVAL:
+        k, n = _ranged(lanes, words, k, stop, n, chunk.ranks, memory)
+        if n == 0:
+            return np.int64(EMPTY)
+    else:
+        for x in range(len(lanes)):
+            mask[x] = memory.start[x]
     while k < stop:
         word = np.int64(words[k])
         k += 1
@@ -189,7 +203,7 @@ def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
                 return row
             flip = np.uint64(0) - np.uint64((word >> 1) & 1)
             masks, place = chunk.masks, row
-            if word & ONCE:
+            if word & INTERVAL:
                 masks, place = memory.range, np.int64(0)
                 _fill(lanes, words[k], words[k + 1], words[k + 2], chunk, masks)
                 k += 3
@@ -223,9 +237,38 @@ def many(lanes, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
 @inlined
 def _fill(lanes, ladder, low, high, chunk, out):  # type: ignore[no-untyped-def]
     """Write the mask of a range to row 0 of ``out``."""
-    a, b = runs_of(low, high, chunk, ladder)
+    a, b = runs_of(low, high, ladder, chunk.ranks)
+    several = chunk.ranks.several[ladder]
     for x in range(len(lanes)):
-        out[0, x] = chunk.tables[a, x] | chunk.tables[b, x] if a >= 0 else np.uint64(0)
+        out[0, x] = joined(a, b, x, several, chunk.ranks.masks) if a >= 0 else np.uint64(0)
+
+
+@inlined
+def _ranged(lanes, words, k, stop, n, ranks, memory):  # type: ignore[no-untyped-def]
+    """Narrow the ``n`` listed events by the intervals that a program begins with; write who is left to the mask.
+
+    Returns
+    -------
+    k, count
+        The word to go on at, and how many events are left.
+    """
+    listed, left, mask = memory.few, memory.left, memory.scratch.mask
+    while k < stop and n > 0 and words[k] >= 0 and words[k] & INTERVAL and ranks.several[words[k + 1]] == np.uint64(0):
+        negated, row = words[k] & NEGATED != 0, ranks.row[words[k + 1]]
+        low, width = words[k + 2], np.int64(words[k + 3]) - words[k + 2]
+        kept = 0
+        for i in range(n):
+            event = listed[i]
+            left[kept] = event
+            above = np.int64(ranks.held[row, event]) - low
+            kept += (above >= 0 and above <= width) != negated
+        listed, n = left, kept
+        k += 4
+    for x in range(len(lanes)):
+        mask[x] = np.uint64(0)
+    for i in range(n):
+        mask[listed[i] >> 6] |= np.uint64(1) << np.uint64(listed[i] & 63)
+    return k, n
 
 
 @inlined

@@ -10,9 +10,9 @@ from index.block.kernel import inlined, kernel
 from index.block.layout import (
     ADD,
     CLOSE,
+    INTERVAL,
     NEGATED,
     NO_MATCH,
-    ONCE,
     OPEN_AND,
     ROW_SHIFT,
     SHARE,
@@ -111,8 +111,8 @@ def fill_plain(start, term, weight, row_attribute, sums, plain):  # type: ignore
 def limits(first, members, entries, row_attribute, sums, scale, slack):  # type: ignore[no-untyped-def]
     """Fill by how much more than a plain event an event can get from a record: at most bound * scale + slack.
 
-    An attribute with several values, where leaves list several, may take the sum of their weights, and rounds once for each. A negative weight can
-    make much of a negative one, for which bounds allow nothing: such an event gets no limit.
+    An attribute with several values, where leaves list several, may take the sum of their weights, and rounds once
+    for each. A negative weight can make much of a negative one, for which bounds allow nothing: no limit then.
     """
     for event in range(members):
         scale[event], slack[event] = 1.0, 0.0
@@ -152,7 +152,7 @@ def _literal(i, k, p, q, words):  # type: ignore[no-untyped-def]
     if i < k:
         return np.int64(p) if i == k - 2 else np.int64(q), i + 1, True
     word = np.int64(words[i])
-    return word >> ROW_SHIFT, i + (4 if word & ONCE else 1), word & NEGATED == 0
+    return word >> ROW_SHIFT, i + (4 if word & INTERVAL else 1), word & NEGATED == 0
 
 
 @inlined

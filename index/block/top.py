@@ -73,7 +73,7 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
             low = bits & (~bits + np.uint64(1))
             event = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             bits ^= low
-            if not too_late(best.need[event], best.last[event], bound, owner):  # type: ignore[no-untyped-call]
+            if not too_late(best.need[event], best.last[event], bound, owner):
                 kept |= low
                 few[n] = event
                 n += 1
@@ -128,7 +128,7 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
     while record < stop and not _is_late(best.need[poorest], best.last[poorest], record, postings):
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = many(lanes, postings.words, k, end, chunk, memory)
+        outcome = many(lanes, postings.words, k, end, n, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
             word = here
@@ -222,7 +222,7 @@ def _refined(record, a, b, tail, postings, memory):  # type: ignore[no-untyped-d
 @inlined
 def _is_late(need, last, record, postings):  # type: ignore[no-untyped-def]
     """Return whether a record cannot be among an event's best any more, nor any that follows in its group."""
-    return too_late(need, last, np.float64(postings.record_bound[record]), postings.record_owner[record])  # type: ignore[no-untyped-call]
+    return too_late(need, last, np.float64(postings.record_bound[record]), postings.record_owner[record])
 
 
 @inlined

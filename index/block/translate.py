@@ -167,7 +167,6 @@ class Translator:
             ladder = np.maximum(ladder, texts)
         return ladder, rank
 
-
     def _entries(self, block: EventBlock, term_row: Int32s) -> Entries:
         """Return the entries that the segment knows, ascending within each event."""
         start = np.zeros(block.size + 1, np.int64)

@@ -181,6 +181,10 @@ class Vocabulary:
         attribute = self._attribute(leaf.attribute)
         return self._predicate(Inside(attribute, texts[0], leaf.gt, leaf.ge, leaf.lt, leaf.le)) << 1
 
+    def inside(self, range_: Inside) -> int:
+        """Return the predicate of a range that is made while a segment is built."""
+        return self._predicate(range_)
+
     def _attribute(self, attribute: Attribute) -> int:
         return self.attributes.setdefault(attribute_name(attribute), len(self.attributes))
 

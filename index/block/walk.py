@@ -10,9 +10,9 @@ import numpy as np
 
 from index.block.bits import lowest_bit
 from index.block.kernel import inlined, kernel
-from index.block.layout import ALL, KIND_SHIFT, LINEAR
+from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
-from index.block.records import FOUND, many, one, refused, size_of
+from index.block.records import FEW_RANGED, FOUND, many, one, refused, size_of
 from index.block.scoring import plain_points
 
 FEW = 3
@@ -89,13 +89,14 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
                         lanes, memory.few[i], at, record, stop, word, chunk, rows, postings, scores, memory, found, n
                     )
                 record = np.int64(stop)
+        listed = _list(lanes, word, postings.words, memory.start, memory.few)
         while record < stop:
             if n == len(found.owner):
                 cursor[0], cursor[1], cursor[2] = at, record, word
                 return n
             here = word
             kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-            outcome = many(lanes, postings.words, k, end, chunk, memory)
+            outcome = many(lanes, postings.words, k, end, listed, chunk, memory)
             if outcome >= 0:
                 derive(outcome, chunk, rows)
                 word = here
@@ -148,6 +149,27 @@ def _reach(lanes, masks, p, q, start, few):  # type: ignore[no-untyped-def]
         while bits != np.uint64(0) and n <= FEW:
             if n < FEW:
                 few[n] = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
+            n += 1
+            bits &= bits - np.uint64(1)
+    return n
+
+
+@inlined
+def _list(lanes, word, words, start, few):  # type: ignore[no-untyped-def]
+    """List the events of a group if the program at ``word``, which may be empty, begins with an interval.
+
+    Returns
+    -------
+    count
+        Their number; more than `FEW_RANGED` where they are so many or the program begins otherwise.
+    """
+    n = np.int64(0)
+    if word == len(words) or words[word] < 0 or not words[word] & INTERVAL:
+        return np.int64(FEW_RANGED + 1)
+    for x in range(len(lanes)):
+        bits = start[x]
+        while bits != np.uint64(0) and n <= FEW_RANGED:
+            few[n] = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             n += 1
             bits &= bits - np.uint64(1)
     return n

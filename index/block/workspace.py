@@ -18,7 +18,8 @@ from index.block.layout import (
     UInt8s,
     UInt64s,
 )
-from index.block.masks import GUIDES, Chunk, clear, fill_guides, fill_tables
+from index.block.masks import Chunk, clear
+from index.block.rank_tables import RankTables
 from index.block.records import FILTER_BITS, Scratch
 from index.block.scoring import Frames
 from index.block.translate import Ranked
@@ -41,10 +42,10 @@ class Memory(NamedTuple):
         int32 [groups]: the groups to be tested, and the row that each is posted under.
     start
         uint64 [W]: the events that reach a group.
-    few
-        int64 [64 W]: some of those events, one by one.
+    few, left
+        int64 [64 W]: some of those events, one by one; those of them that a program leaves.
     range
-        uint64 [1, W]: the mask of a range that is read once.
+        uint64 [1, W]: the mask of an interval.
     filters
         uint64 [64 W, bits / 64]: the rows that each event satisfies, see `index.block.records`.
     exact
@@ -63,6 +64,7 @@ class Memory(NamedTuple):
     live_row: Int32s
     start: UInt64s
     few: Int64s
+    left: Int64s
     range: UInt64s
     filters: UInt64s
     exact: bool
@@ -118,6 +120,7 @@ class Workspace:
                 *self._live,
                 np.zeros(words, np.uint64),
                 np.zeros(64 * words, np.int64),
+                np.zeros(64 * words, np.int64),
                 np.zeros((1, words), np.uint64),
                 np.zeros((64 * words, bits // 64), np.uint64),
                 bits >= self._count,
@@ -158,7 +161,7 @@ class Workspace:
             self._epoch,
             self._first_in,
             self._first_range,
-            *_tables(ranked, span, ladders),
+            _rank_tables(ranked, span, ladders),
         )
 
     def end(self, chunk: Chunk, touched: int) -> None:
@@ -167,25 +170,10 @@ class Workspace:
         self._busy = False
 
 
-def _tables(ranked: Ranked, span: Span, ladders: int) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s, Int32s, UInt64s]:
-    """Return the fields of `Chunk` from ``ladder_first`` on, for the span's entries."""
+def _rank_tables(ranked: Ranked, span: Span, ladders: int) -> RankTables:
+    """Return the tables of the span's entries."""
     if not ladders:
-        none, nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        return none, none, none, none, np.zeros((0, GUIDES), np.int32), nothing, np.zeros((0, span.words), np.uint64)
+        return RankTables.none(span.words)
     low, high = np.searchsorted(ranked.chunk, (span.chunk, span.chunk + 1))
-    ladder, rank, event = ranked.ladder[low:high], ranked.rank[low:high], ranked.event[low:high] - span.first
-    new = np.ones(len(rank), np.bool_)
-    new[1:] = (ladder[1:] != ladder[:-1]) | (rank[1:] != rank[:-1])
-    count = np.bincount(ladder[new], minlength=ladders)
-    first = np.cumsum(count) - count
-    levels = np.frexp(count)[1].astype(np.int64)  # the bit length
-    rows = levels * count
-    table = np.cumsum(rows) - rows
-    tables = np.zeros((int(rows.sum()), span.words), np.uint64)
-    place = table[ladder] + np.cumsum(new) - 1 - first[ladder]
-    bit = np.uint64(1) << (event & 63).astype(np.uint64)
-    fill_tables(place, event >> 6, bit, count, table, tables)
-    ranks = rank[new]
-    shift, guides = np.zeros(ladders, np.int64), np.zeros((ladders, GUIDES), np.int32)
-    fill_guides(first, count, ranks, shift, guides)
-    return first, count, table, shift, guides, ranks, tables
+    event = ranked.event[low:high] - np.int32(span.first)
+    return RankTables.of(ranked.ladder[low:high], ranked.rank[low:high], event, ladders, span.words)

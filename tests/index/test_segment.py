@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index import array_file
-from index.array_file import open_arrays, write_arrays
+from index.array_file import FORMAT, open_arrays, write_arrays
 from index.byte_rows import ByteRows
 from index.directory import IndexDirectory
 from index.files import DamagedFile
@@ -159,7 +159,7 @@ def test_another_format_is_refused_with_the_cure(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(array_file, "FORMAT", 99)
     name = write_segment(tmp_path, OracleEngine(), [simple("a")]).name
     monkeypatch.undo()
-    with pytest.raises(TocsinError, match=r"has format 99, this version reads 1 to 2. Remove the index") as caught:
+    with pytest.raises(TocsinError, match=rf"has format 99, this version reads 1 to {FORMAT}. Remove the index") as caught:
         Segment.open(tmp_path, name)
     assert not isinstance(caught.value, DamagedFile)
 
