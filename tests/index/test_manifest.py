@@ -152,7 +152,7 @@ def test_every_flipped_bit_of_a_manifest_is_found(layout: IndexDirectory) -> Non
 def test_another_format_is_refused_with_the_cure(layout: IndexDirectory) -> None:
     later = msgspec.structs.replace(EMPTY.successor([]), format=99)
     layout.manifest(1).write_bytes(checked_json.encode(later))
-    with pytest.raises(TocsinError, match=rf"has format 99, this version reads 1 to {FORMAT}. Remove the index directory"):
+    with pytest.raises(TocsinError, match=rf"format 99, this version reads 1 to {FORMAT}. Remove the index directory"):
         latest(layout)
 
 

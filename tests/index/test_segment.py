@@ -159,7 +159,7 @@ def test_another_format_is_refused_with_the_cure(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(array_file, "FORMAT", 99)
     name = write_segment(tmp_path, OracleEngine(), [simple("a")]).name
     monkeypatch.undo()
-    with pytest.raises(TocsinError, match=rf"has format 99, this version reads 1 to {FORMAT}. Remove the index") as caught:
+    with pytest.raises(TocsinError, match=rf"format 99, this version reads 1 to {FORMAT}. Remove the index") as caught:
         Segment.open(tmp_path, name)
     assert not isinstance(caught.value, DamagedFile)
 
