@@ -1,72 +1,97 @@
-"""Derived attributes of an event block: a function is asked once about each distinct value, the rest is gathering."""
+"""Derived attributes among those of an event block: its entries and what was derived from them, event by event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from index.attribute_names import Derivation, Step, derivation
+from index.block.kernel import kernel
 from index.byte_rows import ByteRows
+from index.derivations import Family
+from index.derived_columns import Column, column_of
 from index.event_block import EventBlock
 from index.numbers import NumberPairs
-from index.value_rows import value_rows
-from schemas.derived import derived_values
+from index.value_rows import number_rows, value_rows
 from schemas.values import Value
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
+class _Values(Sequence[Value]):
+    """The values of a block and of columns derived from it, of which few are ever asked for."""
 
-class Column(NamedTuple):
-    """A derived attribute over one block.
+    def __init__(self, values: Sequence[Value], columns: Sequence[Column]) -> None:
+        self._values, self._columns = values, columns
+        self._len = len(values) + sum(map(len, columns))
 
-    Attributes
-    ----------
-    source
-        int64 [pairs], the block's terms that have results, ascending.
-    result
-        int64 [pairs], indices into ``values``, distinct and ascending for each source.
-    values
-        The distinct results.
-    """
+    def __len__(self) -> int:
+        return self._len
 
-    source: Int64s
-    result: Int64s
-    values: list[Value]
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Value]: ...
+
+    def __getitem__(self, place: int | slice) -> Value | list[Value]:
+        return self._all[place]
+
+    @cached_property
+    def _all(self) -> list[Value]:
+        every = list(self._values)
+        for column in self._columns:
+            every += column.numbers.to_list()
+            every += column.texts
+        return every
 
 
 @dataclass(frozen=True, eq=False)
 class ExtendedBlock(EventBlock):
-    """A block with derived attributes among its attributes; its first terms are those of ``origin``."""
+    """A block with derived attributes among its attributes; its first terms are those of ``origin``.
+
+    Attributes
+    ----------
+    origin
+        The block without them.
+    families
+        The families some member of which has a value here; their members follow the attributes of ``origin``.
+    derived
+        Each family's column; their values follow the terms of ``origin``.
+    """
 
     origin: EventBlock
-
-    @cached_property
-    def _added(self) -> list[Value]:
-        return self.values[len(self.origin.values) :]
+    families: tuple[Family, ...]
+    derived: tuple[Column, ...]
 
     @cached_property
     def keys(self) -> ByteRows:
         """See `EventBlock.keys`."""
-        return ByteRows.concatenate([self.origin.keys, value_rows(self._added)])
+        added = (rows for column in self.derived for rows in (number_rows(column.numbers), value_rows(column.texts)))
+        return ByteRows.concatenate([self.origin.keys, *added])
 
     @cached_property
     def numbers(self) -> NumberPairs:
         """See `EventBlock.numbers`."""
-        columns = (self.origin.numbers, NumberPairs.of(self._added))
+        columns = [self.origin.numbers]
+        for column in self.derived:
+            columns += (column.numbers.pairs(), NumberPairs.of(column.texts))
         return NumberPairs(
             np.concatenate([column.double for column in columns]),
             np.concatenate([column.remainder for column in columns]),
         )
 
+    @cached_property
+    def is_text(self) -> npt.NDArray[np.bool_]:
+        """See `EventBlock.is_text`."""
+        added = (np.arange(len(column)) >= len(column.numbers.whole) for column in self.derived)
+        return np.concatenate([self.origin.is_text, *added])
 
-def extended(block: EventBlock, names: Sequence[str]) -> EventBlock:
-    """Return the block extended by derived attributes.
+
+def extended(block: EventBlock, families: tuple[Family, ...]) -> EventBlock:
+    """Return the block extended by derived attributes, itself when none of them has a value in it.
 
     A result that several values of an event have weighs what the heaviest of them does. Results are kept on the block,
     so segments that want the same attributes share them.
@@ -75,98 +100,60 @@ def extended(block: EventBlock, names: Sequence[str]) -> EventBlock:
     ----------
     block
         A block without derived attributes.
-    names
-        Names of derived attributes, distinct.
+    families
+        What `index.derivations.families` returned.
     """
-    known = block.extensions.get(tuple(names))
+    known = block.extensions.get(families)
     if known is None:
-        known = block.extensions[tuple(names)] = _extended(block, names)
+        known = block.extensions[families] = _extended(block, families)
     return known
 
 
-def _extended(block: EventBlock, names: Iterable[str]) -> EventBlock:
-    columns = {name: column for name in names if (column := _column(block, derivation(name))) is not None}
-    if not columns:
+def _extended(block: EventBlock, families: tuple[Family, ...]) -> EventBlock:
+    found = {family: column for family in families if (column := column_of(block, family)) is not None}
+    if not found:
         return block
-    attributes, values, of_values = list(block.attributes), list(block.values), [block.term_attribute]
-    sources, results = [], []
-    for name, column in columns.items():
-        sources.append(column.source)
-        results.append(column.result + len(values))
-        values += column.values
-        of_values.append(np.full(len(column.values), len(attributes), np.int32))
-        attributes.append(name)
-    event, term, weight = _entries(block, np.concatenate(sources), np.concatenate(results))
-    event = np.concatenate([block.entry_event, event])
-    order = np.argsort(event, kind="stable")
+    columns = tuple(found.values())
+    attributes, of_terms = list(block.attributes), [block.term_attribute]
+    for family, column in found.items():
+        of_terms.append(column.member + np.int32(len(attributes)))
+        attributes += family.names
     return ExtendedBlock(
         attributes,
-        values,
-        np.concatenate(of_values),
-        np.searchsorted(event[order], np.arange(block.size + 1)),
-        np.concatenate([block.term, term.astype(np.int32)])[order],
-        np.concatenate([block.weight, weight])[order],
+        _Values(block.values, columns),
+        np.concatenate(of_terms),
+        *_dealt(block, columns),
         block.top,
         block.time,
         block,
+        tuple(found),
+        columns,
     )
 
 
-def _entries(block: EventBlock, source: Int64s, result: Int64s) -> tuple[Int32s, Int64s, npt.NDArray[np.float64]]:
-    """Return event, term and weight of the derived entries, ascending and distinct by event and term."""
-    order = np.argsort(source, kind="stable")
-    source, result = source[order], result[order]
-    first = np.searchsorted(source, block.term)
-    count = np.searchsorted(source, block.term, side="right") - first
-    entry = np.repeat(np.arange(len(block.term)), count)
-    place = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count) + first[entry]
-    event, term, weight = block.entry_event[entry], result[place], block.weight[entry]
-    order = np.lexsort((-weight, term, event))
-    event, term, weight = event[order], term[order], weight[order]
-    kept = np.ones(len(order), np.bool_)
-    kept[1:] = (event[1:] != event[:-1]) | (term[1:] != term[:-1])
-    return event[kept], term[kept], weight[kept]
+def _dealt(
+    block: EventBlock, columns: Sequence[Column]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """Return offsets, terms and weights of all entries: each event's own, then those of each column in turn."""
+    counts = np.diff(block.offsets)
+    for column in columns:
+        counts += np.bincount(column.entries.event, minlength=block.size)
+    offsets = np.zeros(block.size + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    term, weight = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
+    cursor = offsets[:-1].copy()
+    _deal(block.entry_event, block.term, block.weight, 0, cursor, term, weight)
+    first = len(block.values)
+    for column in columns:
+        _deal(*column.entries, first, cursor, term, weight)
+        first += len(column)
+    return offsets, term, weight
 
 
-def _column(block: EventBlock, made: Derivation | None) -> Column | None:
-    """Return a derived attribute, or None when no value of the block has a result."""
-    if made is None or made.base not in block.attribute_place:
-        return None
-    terms = np.flatnonzero(block.term_attribute == block.attribute_place[made.base])
-    column = Column(terms, np.arange(len(terms)), [block.values[term] for term in terms.tolist()])
-    for end, step in enumerate(made.steps, 1):
-        name = Derivation(made.base, made.steps[:end]).name
-        if name not in block.columns:
-            block.columns[name] = _derived(column, step)
-        column = block.columns[name]
-    return column if len(column.source) else None
-
-
-def _derived(column: Column, step: Step) -> Column:
-    """Apply a function to each of the column's distinct values."""
-    places: dict[object, int] = {}
-    values: list[Value] = []
-    found: list[int] = []
-    counts = np.zeros(len(column.values), np.int64)
-    for i, value in enumerate(column.values):
-        results = derived_values(step.function, step.args, value)
-        counts[i] = len(results)
-        for result in results:
-            place = places.setdefault(_identity(result), len(values))
-            if place == len(values):
-                values.append(result)
-            found.append(place)
-    starts = np.cumsum(counts) - counts
-    count = counts[column.result]
-    source = np.repeat(column.source, count)
-    place = np.arange(len(source)) - np.repeat(np.cumsum(count) - count - starts[column.result], count)
-    # distinct for each source: the pairs as one number, which numpy sorts
-    pairs = np.unique(source * max(len(values), 1) + np.array(found, np.int64)[place])
-    return Column(pairs // max(len(values), 1), pairs % max(len(values), 1), values)
-
-
-def _identity(value: Value) -> object:
-    """Return the dictionary key of a result: see `index.event_block`, but that every NaN is one."""
-    if value != value:
-        return ("nan",)
-    return (value,) if isinstance(value, bool) else value
+@kernel
+def _deal(event, place, weight, first, cursor, out_term, out_weight):  # type: ignore[no-untyped-def]
+    """Write entries where the cursors of their events stand, and move these on."""
+    for i in range(len(event)):
+        to = cursor[event[i]]
+        out_term[to], out_weight[to] = first + place[i], weight[i]
+        cursor[event[i]] = to + 1

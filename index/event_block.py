@@ -18,7 +18,8 @@ from schemas.records import Event
 from schemas.values import Value
 
 if TYPE_CHECKING:
-    from index.derived_block import Column
+    from index.derivations import Family
+    from index.derived_columns import Column
 
 NO_TIME = np.iinfo(np.int64).min
 """Stands in ``EventBlock.time`` for an event without a time."""
@@ -59,7 +60,7 @@ class EventBlock:
     """
 
     attributes: list[str]
-    values: list[Value]
+    values: Sequence[Value]
     term_attribute: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
     term: npt.NDArray[np.int32]
@@ -118,13 +119,13 @@ class EventBlock:
         return {name: place for place, name in enumerate(self.attributes)}
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
-        """What has been derived from this block, by name: `index.derived_block`."""
+    def columns(self) -> dict[Family, Column | None]:
+        """What has been derived from this block: `index.derived_columns`."""
         return {}
 
     @cached_property
-    def extensions(self) -> dict[tuple[str, ...], EventBlock]:
-        """The block extended by derived attributes, by their names: `index.derived_block`."""
+    def extensions(self) -> dict[tuple[Family, ...], EventBlock]:
+        """The block extended by families of derived attributes: `index.derived_block`."""
         return {}
 
     @cached_property

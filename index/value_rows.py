@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index.byte_rows import ByteRows
+from index.exact_numbers import ExactNumbers
 from index.terms import text_bytes, value_bytes
 from schemas.values import Value
 
@@ -17,9 +18,6 @@ _FEW, _FEW_TEXTS = 512, 64
 
 _TEXT, _BOOLEAN, _INTEGER, _DOUBLE = b"sbif"
 _NUMBER = np.dtype([("kind", "u1"), ("content", "<i8")])
-_END = 2.0**63
-"""The first double above all 64-bit integers; ``-_END`` is one of them."""
-
 _MARK = "\x80"
 """Stands before each text until it is known to be the only character that is not ASCII."""
 
@@ -89,15 +87,16 @@ def _integers(values: Sequence[Value]) -> ByteRows:
 
 
 def _doubles(values: Sequence[Value]) -> ByteRows:
-    """Write what is a 64-bit integer as one, and a NaN as nothing."""
-    double = np.array(values, np.float64)
-    whole = (np.floor(double) == double) & (double >= -_END) & (double < _END)
-    integer = np.where(whole, double, 0.0).astype(np.int64)
-    rows = _numbers(np.where(whole, _INTEGER, _DOUBLE), np.where(whole, integer, double.view(np.int64)))
-    held = double == double
+    return number_rows(ExactNumbers.of(values))  # type: ignore[arg-type]
+
+
+def number_rows(numbers: ExactNumbers) -> ByteRows:
+    """Return each number's `index.terms.value_bytes`: a 64-bit integer is written as one, and a NaN as nothing."""
+    rows = _numbers(np.where(numbers.whole, _INTEGER, _DOUBLE), numbers.content)
+    held = numbers.whole | ~np.isnan(numbers.double)
     if held.all():
         return rows
-    offsets = np.zeros(len(double) + 1, np.int64)
+    offsets = np.zeros(len(held) + 1, np.int64)
     np.cumsum(held * _NUMBER.itemsize, out=offsets[1:])
     return ByteRows(rows.take(held.nonzero()[0]).data, offsets)
 

@@ -13,11 +13,13 @@ from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries, fill_plain
 from index.block.value_tests import ValueTests
-from index.byte_rows import compare
-from index.derived_block import extended
+from index.byte_rows import ByteRows, compare
+from index.derivations import families
+from index.derived_block import ExtendedBlock, extended
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.terms import Dictionary, find_key
+from index.value_rows import value_rows
 
 _INSERTED = 128
 """So many entries of an event are sorted by insertion."""
@@ -80,7 +82,8 @@ class Translator:
         self._tests = ValueTests(parts, first_exists + len(exists))
         self._row_attribute, self._attribute_sums = parts["row_attribute"], parts["attribute_sums"]
         names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
-        self._derived = tuple(name.decode("utf-8", "surrogatepass") for name in names)
+        self._derived = families(name.decode("utf-8", "surrogatepass") for name in names)
+        self._members = {family: self._find_names(value_rows(family.names)) for family in self._derived}
 
     def view(self, block: EventBlock, chunk_size: int) -> View:
         """Translate a block that is to be matched in chunks of this many events."""
@@ -112,18 +115,22 @@ class Translator:
 
     def _ordinals(self, block: EventBlock) -> Int32s:
         """Return the ordinals of the block's attributes; those of few are mostly known from earlier blocks."""
+        if isinstance(block, ExtendedBlock):
+            return np.concatenate([self._ordinals(block.origin), *map(self._members.__getitem__, block.families)])
         few = len(block.attributes) <= _FEW_NAMES
         known = self._known_names
         if few:
             with suppress(KeyError):
                 return np.array([known[name] for name in block.attributes], np.int32)
-        names = block.names
-        found = self._attributes.find(np.zeros(len(names), np.int32), names)
+        found = self._find_names(block.names)
         if few:
             if len(known) > _KNOWN_NAMES:
                 known.clear()
             known.update(zip(block.attributes, found.tolist(), strict=True))
         return found
+
+    def _find_names(self, names: ByteRows) -> Int32s:
+        return self._attributes.find(np.zeros(len(names), np.int32), names)
 
     def _ranked(self, block: EventBlock, attribute: Int32s, term_row: Int32s, chunk_size: int) -> Ranked:
         """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""

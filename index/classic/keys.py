@@ -28,6 +28,7 @@ from index.byte_rows import ByteRows
 from index.classic.arrays import Arrays, Bools, Float64s, Int32s, Int64s, read_only
 from index.classic.literals import ABSENT
 from index.classic.ranges import Method, RangeBuilder, RangeReader
+from index.derivations import families
 from index.derived_block import extended
 from index.engine import Parts
 from index.event_block import EventBlock
@@ -153,7 +154,7 @@ class KeyReader:
         self.attribute = read_only(parts, "key_attribute")
         self.count = len(self.attribute)
         names = [key[1:].decode("utf-8", "surrogatepass") for key in self._attributes.keys.to_list()]
-        self._derived = [name for name in names if derivation(name) is not None]
+        self._derived = families(name for name in names if derivation(name) is not None)
 
     def view(self, block: EventBlock) -> EventKeys:
         """Translate a block."""

@@ -73,8 +73,9 @@ class Collector:
         self._events += len(events)
         self._count(block, events, set(block.attributes) - {TIME_ATTRIBUTE})
         derived: set[str] = set()
-        for names, extension in block.extensions.items():
-            self._count(extension, events, set(names) - derived)
+        for families, extension in block.extensions.items():
+            names = {name for family in families for name in family.names}
+            self._count(extension, events, names - derived)
             derived.update(names)
         if sum(len(counts.values) for counts in self._counts.values()) > HELD_VALUES:
             self._drop()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.attribute_names import attribute_name, derivation
+from index.derivations import families
 from index.derived_block import extended
 from index.event_block import EventBlock
 from index.oracle import leaf_values
@@ -48,8 +49,8 @@ def test_derived_entries_are_the_oracles(
     block = EventBlock.from_events(happened)
     for wanted in (first, second):
         names = list(dict.fromkeys(map(attribute_name, wanted)))
-        longer = extended(block, names)
-        assert longer is extended(block, names)
+        longer = extended(block, families(names))
+        assert longer is extended(block, families(reversed(names)))
         assert (longer.top.tolist(), longer.time.tolist()) == (block.top.tolist(), block.time.tolist())
         for attribute in wanted:
             expected = [{_key(v): w for v, w in leaf_values(event, attribute)} for event in happened]
@@ -60,7 +61,7 @@ def test_derived_entries_are_the_oracles(
 
 @given(st.lists(rich_events(), max_size=5), derived)
 def test_columns_of_the_added_terms_follow_those_of_the_block(happened: list[Event], wanted: list[Attribute]) -> None:
-    longer = extended(EventBlock.from_events(happened), list(dict.fromkeys(map(attribute_name, wanted))))
+    longer = extended(EventBlock.from_events(happened), families(dict.fromkeys(map(attribute_name, wanted))))
     plain = EventBlock(
         longer.attributes,
         longer.values,
@@ -80,7 +81,7 @@ def test_columns_of_the_added_terms_follow_those_of_the_block(happened: list[Eve
 def test_of_two_sources_the_heavier_gives_its_weight() -> None:
     block = EventBlock.from_events([Event({"a": ("x", "X", "y")}, {"a": (-2.0, 3.0, 1.0)})])
     name = attribute_name(Derive("lower", "a"))
-    assert held(extended(block, [name]), name) == [{("s", "x"): 3.0, ("s", "y"): 1.0}]
+    assert held(extended(block, families([name])), name) == [{("s", "x"): 3.0, ("s", "y"): 1.0}]
 
 
 @given(rich_attributes(4))

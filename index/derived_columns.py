@@ -1,0 +1,226 @@
+"""Columns of derived attributes: what a family's functions make of a block's values, interned, and of whose entries."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from index.block.kernel import kernel
+from index.derivations import Family
+from index.derived_numbers import NONE, WHOLE, Results, numeric_results
+from index.event_block import EventBlock
+from index.exact_numbers import ExactNumbers
+from schemas.derived import FUNCTIONS, derived_values
+from schemas.values import Number, Value
+
+Int32s = npt.NDArray[np.int32]
+Float64s = npt.NDArray[np.float64]
+
+_TILE = 1 << 17
+"""So many results at a time stay in a processor's cache."""
+
+_MULTIPLIER = np.uint64(secrets.randbits(64) | 1)
+"""Of the hash under which results are interned: nobody can choose values that collide, and no answer depends on it."""
+
+
+class Entries(NamedTuple):
+    """Which events have which values of a column.
+
+    Attributes
+    ----------
+    event
+        int32 [entries], ascending for each member of the family.
+    place
+        int32 [entries], a value of the column; none twice in an event.
+    weight
+        float64 [entries], what the heaviest of the values weighs that it was derived from.
+    """
+
+    event: Int32s
+    place: Int32s
+    weight: Float64s
+
+    def take(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Entries:
+        """Return some of the entries."""
+        return Entries(self.event[chosen], self.place[chosen], self.weight[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A family's attributes over one block, or one attribute of the block itself without its booleans.
+
+    Attributes
+    ----------
+    numbers, texts
+        The values, numbers before texts, distinct for each member.
+    member
+        int32 [values], whose value it is, ascending among numbers as among texts.
+    entries
+        Who has them, member by member.
+    """
+
+    numbers: ExactNumbers
+    texts: list[str]
+    member: Int32s
+    entries: Entries
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+
+def column_of(block: EventBlock, family: Family) -> Column | None:
+    """Return a family's attributes, None when no value of the block has a result; the block keeps them."""
+    if family not in block.columns:
+        source = family.source
+        inner = _held(block, source) if isinstance(source, str) else column_of(block, source)
+        made = None if inner is None else _derived(inner, family)
+        block.columns[family] = made if made is not None and len(made) else None
+    return block.columns[family]
+
+
+def _held(block: EventBlock, name: str) -> Column | None:
+    """Return an attribute of the block, None when it has none of this name."""
+    attribute = block.attribute_place.get(name)
+    if attribute is None:
+        return None
+    terms = np.flatnonzero(block.term_attribute == attribute)
+    values = [block.values[term] for term in terms.tolist()]
+    of_type = {of: _kind(of) for of in set(map(type, values))}
+    kind = np.fromiter(map(of_type.__getitem__, map(type, values)), np.int8, len(values))
+    order = np.argsort(kind, kind="stable")
+    texts, booleans = np.searchsorted(kind[order], (1, 2)).tolist()
+    ordered = values if len(set(of_type.values())) == 1 else [values[i] for i in order.tolist()]
+    place = np.full(len(block.values), -1, np.int32)
+    place[terms[order[:booleans]]] = np.arange(booleans)
+    entry = np.flatnonzero(place[block.term] >= 0)
+    return Column(
+        ExactNumbers.of(ordered[:texts]),  # type: ignore[arg-type]
+        ordered[texts:booleans],  # type: ignore[arg-type]
+        np.zeros(booleans, np.int32),
+        Entries(block.entry_event[entry], place[block.term[entry]], block.weight[entry]),
+    )
+
+
+def _kind(of: type) -> int:
+    return 2 if of is bool else int(issubclass(of, str))
+
+
+def _derived(source: Column, family: Family) -> Column:
+    first_text = len(source.numbers.whole)
+    chosen = (source.entries.place < first_text) == (FUNCTIONS[family.function].takes is float)
+    entries = source.entries if chosen.all() else source.entries.take(chosen)
+    if FUNCTIONS[family.function].takes is float:
+        return _of_numbers(source.numbers, entries, family)
+    return _of_texts(source.texts, entries._replace(place=entries.place - np.int32(first_text)), family)
+
+
+def _of_numbers(values: ExactNumbers, entries: Entries, family: Family) -> Column:
+    """Take as many members at a time as make a tile."""
+    step = max(1, _TILE // max(1, len(values.whole), len(entries.event)))
+    numbers, members, parts, count = [], [], [], 0
+    for first in range(0, len(family.names), step):
+        operands = family.operands.take(slice(first, first + step))
+        place, found, member = _interned(numeric_results(family.function, operands, values))
+        made = _spread(place, len(member), entries)
+        parts.append(made._replace(place=made.place + np.int32(count)))
+        numbers.append(found)
+        members.append(member + np.int32(first))
+        count += len(member)
+    return Column(ExactNumbers.joined(numbers), [], np.concatenate(members), _joined(parts))
+
+
+def _of_texts(values: list[str], entries: Entries, family: Family) -> Column:
+    """Ask each member's function about each distinct text."""
+    held: list[Value] = []
+    members, parts = [], []
+    for number, args in enumerate(family.args):
+        results = [derived_values(family.function, args, value) for value in values]
+        count = np.fromiter(map(len, results), np.int64, len(results))
+        table: dict[Value, int] = {}
+        place = [table.setdefault(result, len(table)) for result in chain.from_iterable(results)]
+        of_entry = count[entries.place]
+        repeated = entries.take(np.repeat(np.arange(len(of_entry)), of_entry))
+        result = np.arange(len(repeated.event)) + np.repeat(
+            (np.cumsum(count) - count)[entries.place] - (np.cumsum(of_entry) - of_entry), of_entry
+        )
+        repeated = repeated._replace(place=result.astype(np.int32))
+        made = _spread(np.array([place], np.int32), len(table), repeated)
+        parts.append(made._replace(place=made.place + np.int32(len(held))))
+        members.append(np.full(len(table), number, np.int32))
+        held += table
+    texts = [value for value in held if isinstance(value, str)]
+    numbers: list[Number] = [] if texts else held  # type: ignore[assignment]
+    return Column(ExactNumbers.of(numbers), texts, np.concatenate(members), _joined(parts))
+
+
+def _joined(parts: Sequence[Entries]) -> Entries:
+    if len(parts) == 1:
+        return parts[0]
+    return Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _interned(results: Results) -> tuple[Int32s, ExactNumbers, Int32s]:
+    """Return each result's place among the distinct ones of all rows, -1 where there is none; these; each one's row."""
+    rows, columns = results.kind.shape
+    place, bits = np.empty((rows, columns), np.int32), max(1, (2 * columns).bit_length())
+    found = ExactNumbers(np.empty(place.size, np.bool_), np.empty(place.size, np.int64))
+    row = np.empty(place.size, np.int32)
+    slots = np.full(1 << bits, -1, np.int32)
+    n = _intern(*results, results.content.view(np.uint64), slots, 64 - bits, place, *found, row)
+    return place, found.take(slice(n)), row[:n]
+
+
+def _spread(place: Int32s, count: int, entries: Entries) -> Entries:
+    """Return for each row of ``place`` the entries with ``place[row, entry's place]`` of ``count`` for their places."""
+    room = len(place) * len(entries.event)
+    made = Entries(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
+    last = np.full(count, -1, np.int32)
+    n = _fill_entries(place, *entries, last, *made)
+    return Entries(made.event[:n], made.place[:n], made.weight[:n])
+
+
+@kernel
+def _intern(kind, content, bits, slots, shift, place, new_whole, new_content, new_row):  # type: ignore[no-untyped-def]
+    """Return how many distinct results there are; a slot that an earlier row has filled counts as free."""
+    n, mask = 0, len(slots) - 1
+    for i in range(len(kind)):
+        begin = n
+        for j in range(kind.shape[1]):
+            if kind[i, j] == NONE:
+                place[i, j] = -1
+                continue
+            slot = np.int64((bits[i, j] * _MULTIPLIER) >> np.uint64(shift))
+            whole = kind[i, j] == WHOLE
+            while slots[slot] >= begin and (
+                new_content[slots[slot]] != content[i, j] or new_whole[slots[slot]] != whole
+            ):
+                slot = (slot + 1) & mask
+            if slots[slot] < begin:
+                slots[slot], new_whole[n], new_content[n], new_row[n] = n, whole, content[i, j], i
+                n += 1
+            place[i, j] = slots[slot]
+    return n
+
+
+@kernel
+def _fill_entries(place, event, source, weight, last, new_event, new_place, new_weight):  # type: ignore[no-untyped-def]
+    """Return how many entries there are; ``last`` knows the last one of each place, which is of one row only."""
+    n = 0
+    for i in range(len(place)):
+        for j in range(len(event)):
+            to = place[i, source[j]]
+            if to < 0:
+                continue
+            before = last[to]
+            if before >= 0 and new_event[before] == event[j]:
+                new_weight[before] = max(new_weight[before], weight[j])
+                continue
+            last[to], new_event[n], new_place[n], new_weight[n] = n, event[j], to, weight[j]
+            n += 1
+    return n

@@ -1,0 +1,85 @@
+"""Columns of numbers in which one number has one spelling: a 64-bit integer where it is one, else a double.
+
+Kernels compute with them, equal numbers are equal bits, and a segment's dictionary spells numbers the same way
+(`index.terms.value_bytes`). So -0.0 is the integer 0, and all NaNs are one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from index.numbers import EXACT, NumberPairs
+from schemas.values import INT64_MIN, Number
+
+_END = 2.0**63
+"""The first double above all 64-bit integers; ``-_END`` is one of them."""
+
+Bools = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
+
+
+class ExactNumbers(NamedTuple):
+    """A column of numbers.
+
+    Attributes
+    ----------
+    whole
+        bool [n], whether the number is a 64-bit integer.
+    content
+        int64 [n], the integer, else the bits of the double.
+    """
+
+    whole: Bools
+    content: Int64s
+
+    @classmethod
+    def of(cls, values: Sequence[Number]) -> ExactNumbers:
+        """Return numbers, none of them a boolean, in columns."""
+        if set(map(type, values)) == {int}:
+            return cls(np.ones(len(values), np.bool_), np.array(values, np.int64))
+        pairs = NumberPairs.of(values)
+        double, remainder = pairs.double, pairs.remainder
+        # the largest integers have their nearest double beyond all integers
+        whole = (np.floor(double) == double) & (double >= -_END) & ((double < _END) | (remainder < 0))
+        integer = _truncated(np.where(whole, double, 0.0)) + remainder
+        bits = np.where(double == double, double, math.nan).view(np.int64)
+        return cls(whole, np.where(whole, integer, bits))
+
+    @classmethod
+    def joined(cls, columns: Sequence[ExactNumbers]) -> ExactNumbers:
+        """Return the numbers of several columns, one column after the other."""
+        whole = np.concatenate([np.zeros(0, np.bool_), *(column.whole for column in columns)])
+        return cls(whole, np.concatenate([np.zeros(0, np.int64), *(column.content for column in columns)]))
+
+    def take(self, rows: Int64s | slice) -> ExactNumbers:
+        """Return some of the numbers."""
+        return ExactNumbers(self.whole[rows], self.content[rows])
+
+    @property
+    def double(self) -> npt.NDArray[np.float64]:
+        """float64 [n], meant where the number is no 64-bit integer; a view."""
+        return self.content.view(np.float64)
+
+    def pairs(self) -> NumberPairs:
+        """Return the numbers as kernels compare them."""
+        double = np.where(self.whole, self.content.astype(np.float64), self.double)
+        remainder = np.zeros(len(double), np.int64)
+        large = np.flatnonzero(self.whole & (np.abs(double) >= EXACT))
+        remainder[large] = self.content[large] - _truncated(double[large])
+        return NumberPairs(double, remainder)
+
+    def to_list(self) -> list[Number]:
+        """Return the numbers as Python's."""
+        rows = zip(self.whole.tolist(), self.content.tolist(), self.double.tolist(), strict=True)
+        return [integer if whole else double for whole, integer, double in rows]
+
+
+def _truncated(double: npt.NDArray[np.float64]) -> Int64s:
+    """Return whole doubles as integers modulo 2**64: 2**63 comes back as -2**63, and differences wrap round again."""
+    inside = double < _END
+    return np.where(inside, np.where(inside, double, 0.0).astype(np.int64), INT64_MIN)
