@@ -138,7 +138,8 @@ def _is_plain(expression: Expression) -> bool:
 def is_plain_leaf(leaf: Expression) -> TypeGuard[PlainLeaf]:
     """Return whether a leaf is in normal form by itself, and stays so beside plain leaves over other attributes."""
     if type(leaf) is Range:
-        return leaf.type is None and leaf.weight is None and not _is_empty(leaf)
+        stays = isinstance(leaf.attribute, str) or reduced(leaf) is leaf
+        return stays and leaf.type is None and leaf.weight is None and not _is_empty(leaf)
     if type(leaf) is NotIn:
         return not leaf.strong
     return type(leaf) in (In, NotExists) or (type(leaf) is Exists and leaf.weight is None)

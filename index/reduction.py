@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from index.plain_patterns import plain_pattern
+from index.preimages import range_below
 from schemas.addresses import network_bounds
 from schemas.expression import (
     And,
@@ -53,7 +54,7 @@ def silent_in(attribute: Attribute, values: tuple[Value, ...]) -> In:
 
 def _range(leaf: Range) -> Expression:
     if leaf.type != "time":
-        return leaf
+        return range_below(leaf)
     given = {name: getattr(leaf, name) for name in ("gt", "ge", "lt", "le") if getattr(leaf, name) is not None}
     bounds: dict[str, Any] = {name: instant(text) for name, text in given.items()}
     if None in bounds.values():
