@@ -45,9 +45,12 @@ class ByteRows:
     @classmethod
     def concatenate(cls, tables: Sequence[ByteRows]) -> ByteRows:
         """Return the rows of all tables, in their order."""
-        lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(table.offsets) for table in tables)])
-        data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
-        return cls(data, np.cumsum(lengths))
+        offsets = np.zeros(sum(map(len, tables)) + 1, np.int64)
+        last = 0
+        for table in tables:
+            np.add(table.offsets[1:], offsets[last], out=offsets[last + 1 : last + 1 + len(table)])
+            last += len(table)
+        return cls(np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)]), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

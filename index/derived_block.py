@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from index.block.kernel import kernel
 from index.byte_rows import ByteRows
 from index.derivations import Family
-from index.derived_columns import Column, column_of
+from index.derived_columns import Column, columns_of
 from index.event_block import EventBlock
 from index.numbers import NumberPairs
 from index.value_rows import number_rows, value_rows
@@ -59,7 +60,7 @@ class ExtendedBlock(EventBlock):
     families
         The families some member of which has a value here; their members follow the attributes of ``origin``.
     derived
-        Each family's column; their values follow the terms of ``origin``.
+        The families' columns; their values follow the terms of ``origin``.
     """
 
     origin: EventBlock
@@ -110,24 +111,24 @@ def extended(block: EventBlock, families: tuple[Family, ...]) -> EventBlock:
 
 
 def _extended(block: EventBlock, families: tuple[Family, ...]) -> EventBlock:
-    found = {family: column for family in families if (column := column_of(block, family)) is not None}
+    found = {family: columns for family in families if (columns := columns_of(block, family))}
     if not found:
         return block
-    columns = tuple(found.values())
     attributes, of_terms = list(block.attributes), [block.term_attribute]
-    for family, column in found.items():
-        of_terms.append(column.member + np.int32(len(attributes)))
+    for family, columns in found.items():
+        of_terms += [column.member + np.int32(len(attributes)) for column in columns]
         attributes += family.names
+    derived = tuple(chain.from_iterable(found.values()))
     return ExtendedBlock(
         attributes,
-        _Values(block.values, columns),
+        _Values(block.values, derived),
         np.concatenate(of_terms),
-        *_dealt(block, columns),
+        *_dealt(block, derived),
         block.top,
         block.time,
         block,
         tuple(found),
-        columns,
+        derived,
     )
 
 

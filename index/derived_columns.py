@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from schemas.derived import FUNCTIONS, derived_values
 from schemas.values import Number, Value
 
 Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
 
 _TILE = 1 << 17
@@ -53,7 +54,7 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A family's attributes over one block, or one attribute of the block itself without its booleans.
+    """A family's attributes over one block, or some of them, or one of the block's own without its booleans.
 
     Attributes
     ----------
@@ -74,21 +75,20 @@ class Column:
         return len(self.member)
 
 
-def column_of(block: EventBlock, family: Family) -> Column | None:
-    """Return a family's attributes, None when no value of the block has a result; the block keeps them."""
+def columns_of(block: EventBlock, family: Family) -> tuple[Column, ...]:
+    """Return a family's attributes, some in each column, none where no value has a result; the block keeps them."""
     if family not in block.columns:
         source = family.source
-        inner = _held(block, source) if isinstance(source, str) else column_of(block, source)
-        made = None if inner is None else _derived(inner, family)
-        block.columns[family] = made if made is not None and len(made) else None
+        inner = _held(block, source) if isinstance(source, str) else columns_of(block, source)
+        block.columns[family] = tuple(made for column in inner for made in _derived(column, family) if len(made))
     return block.columns[family]
 
 
-def _held(block: EventBlock, name: str) -> Column | None:
-    """Return an attribute of the block, None when it has none of this name."""
+def _held(block: EventBlock, name: str) -> tuple[Column, ...]:
+    """Return an attribute of the block as a column, none when it has none of this name."""
     attribute = block.attribute_place.get(name)
     if attribute is None:
-        return None
+        return ()
     terms = np.flatnonzero(block.term_attribute == attribute)
     values = [block.values[term] for term in terms.tolist()]
     of_type = {of: _kind(of) for of in set(map(type, values))}
@@ -99,70 +99,54 @@ def _held(block: EventBlock, name: str) -> Column | None:
     place = np.full(len(block.values), -1, np.int32)
     place[terms[order[:booleans]]] = np.arange(booleans)
     entry = np.flatnonzero(place[block.term] >= 0)
-    return Column(
-        ExactNumbers.of(ordered[:texts]),  # type: ignore[arg-type]
-        ordered[texts:booleans],  # type: ignore[arg-type]
-        np.zeros(booleans, np.int32),
-        Entries(block.entry_event[entry], place[block.term[entry]], block.weight[entry]),
-    )
+    entries = Entries(block.entry_event[entry], place[block.term[entry]], block.weight[entry])
+    numbers = ExactNumbers.of(ordered[:texts])  # type: ignore[arg-type]
+    return (Column(numbers, ordered[texts:booleans], np.zeros(booleans, np.int32), entries),)  # type: ignore[arg-type]
 
 
 def _kind(of: type) -> int:
     return 2 if of is bool else int(issubclass(of, str))
 
 
-def _derived(source: Column, family: Family) -> Column:
+def _derived(source: Column, family: Family) -> Iterator[Column]:
+    of_numbers = FUNCTIONS[family.function].takes is float
     first_text = len(source.numbers.whole)
-    chosen = (source.entries.place < first_text) == (FUNCTIONS[family.function].takes is float)
+    chosen = (source.entries.place < first_text) == of_numbers
     entries = source.entries if chosen.all() else source.entries.take(chosen)
-    if FUNCTIONS[family.function].takes is float:
+    if of_numbers:
         return _of_numbers(source.numbers, entries, family)
     return _of_texts(source.texts, entries._replace(place=entries.place - np.int32(first_text)), family)
 
 
-def _of_numbers(values: ExactNumbers, entries: Entries, family: Family) -> Column:
-    """Take as many members at a time as make a tile."""
+def _of_numbers(values: ExactNumbers, entries: Entries, family: Family) -> Iterator[Column]:
+    """Take as many members at a time as make a tile; a single one makes one column."""
     step = max(1, _TILE // max(1, len(values.whole), len(entries.event)))
-    numbers, members, parts, count = [], [], [], 0
     for first in range(0, len(family.names), step):
         operands = family.operands.take(slice(first, first + step))
-        place, found, member = _interned(numeric_results(family.function, operands, values))
-        made = _spread(place, len(member), entries)
-        parts.append(made._replace(place=made.place + np.int32(count)))
-        numbers.append(found)
-        members.append(member + np.int32(first))
-        count += len(member)
-    return Column(ExactNumbers.joined(numbers), [], np.concatenate(members), _joined(parts))
+        place, numbers, member = _interned(numeric_results(family.function, operands, values))
+        yield Column(numbers, [], member + np.int32(first), _spread(place, len(member), entries))
 
 
-def _of_texts(values: list[str], entries: Entries, family: Family) -> Column:
-    """Ask each member's function about each distinct text."""
-    held: list[Value] = []
-    members, parts = [], []
-    for number, args in enumerate(family.args):
+def _of_texts(values: list[str], entries: Entries, family: Family) -> Iterator[Column]:
+    """Ask each member's function about each distinct text; a function makes numbers only or texts only."""
+    for member, args in enumerate(family.args):
         results = [derived_values(family.function, args, value) for value in values]
-        count = np.fromiter(map(len, results), np.int64, len(results))
         table: dict[Value, int] = {}
         place = [table.setdefault(result, len(table)) for result in chain.from_iterable(results)]
-        of_entry = count[entries.place]
-        repeated = entries.take(np.repeat(np.arange(len(of_entry)), of_entry))
-        result = np.arange(len(repeated.event)) + np.repeat(
-            (np.cumsum(count) - count)[entries.place] - (np.cumsum(of_entry) - of_entry), of_entry
-        )
-        repeated = repeated._replace(place=result.astype(np.int32))
+        repeated = _repeated(entries, np.fromiter(map(len, results), np.int64, len(results)))
         made = _spread(np.array([place], np.int32), len(table), repeated)
-        parts.append(made._replace(place=made.place + np.int32(len(held))))
-        members.append(np.full(len(table), number, np.int32))
-        held += table
-    texts = [value for value in held if isinstance(value, str)]
-    numbers: list[Number] = [] if texts else held  # type: ignore[assignment]
-    return Column(ExactNumbers.of(numbers), texts, np.concatenate(members), _joined(parts))
+        texts = [value for value in table if isinstance(value, str)]
+        numbers: list[Number] = [] if texts else list(table)  # type: ignore[arg-type]
+        yield Column(ExactNumbers.of(numbers), texts, np.full(len(table), member, np.int32), made)
 
 
-def _joined(parts: Sequence[Entries]) -> Entries:
-    if len(parts) == 1:
-        return parts[0]
-    return Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+def _repeated(entries: Entries, count: Int64s) -> Entries:
+    """Return each entry once for each result, with the result's place; value v has the next ``count[v]`` results."""
+    times = count[entries.place]
+    before = (np.cumsum(count) - count)[entries.place] - (np.cumsum(times) - times)
+    repeated = entries.take(np.repeat(np.arange(len(times)), times))
+    place = np.arange(len(repeated.event)) + np.repeat(before, times)
+    return repeated._replace(place=place.astype(np.int32))
 
 
 def _interned(results: Results) -> tuple[Int32s, ExactNumbers, Int32s]:

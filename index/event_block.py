@@ -119,7 +119,7 @@ class EventBlock:
         return {name: place for place, name in enumerate(self.attributes)}
 
     @cached_property
-    def columns(self) -> dict[Family, Column | None]:
+    def columns(self) -> dict[Family, tuple[Column, ...]]:
         """What has been derived from this block: `index.derived_columns`."""
         return {}
 

@@ -21,6 +21,7 @@ _END = 2.0**63
 
 Bools = npt.NDArray[np.bool_]
 Int64s = npt.NDArray[np.int64]
+Float64s = npt.NDArray[np.float64]
 
 
 class ExactNumbers(NamedTuple):
@@ -43,25 +44,26 @@ class ExactNumbers(NamedTuple):
         if set(map(type, values)) == {int}:
             return cls(np.ones(len(values), np.bool_), np.array(values, np.int64))
         pairs = NumberPairs.of(values)
-        double, remainder = pairs.double, pairs.remainder
-        # the largest integers have their nearest double beyond all integers
-        whole = (np.floor(double) == double) & (double >= -_END) & ((double < _END) | (remainder < 0))
-        integer = _truncated(np.where(whole, double, 0.0)) + remainder
-        bits = np.where(double == double, double, math.nan).view(np.int64)
-        return cls(whole, np.where(whole, integer, bits))
+        numbers = cls.of_doubles(pairs.double)
+        large = np.flatnonzero(pairs.remainder)
+        numbers.whole[large] = True
+        numbers.content[large] = _truncated(pairs.double[large]) + pairs.remainder[large]
+        return numbers
 
     @classmethod
-    def joined(cls, columns: Sequence[ExactNumbers]) -> ExactNumbers:
-        """Return the numbers of several columns, one column after the other."""
-        whole = np.concatenate([np.zeros(0, np.bool_), *(column.whole for column in columns)])
-        return cls(whole, np.concatenate([np.zeros(0, np.int64), *(column.content for column in columns)]))
+    def of_doubles(cls, double: Float64s) -> ExactNumbers:
+        """Return numbers that are doubles in columns."""
+        whole = (np.floor(double) == double) & (double >= -_END) & (double < _END)
+        integer = np.where(whole, double, 0.0).astype(np.int64)
+        bits = np.where(double == double, double, math.nan).view(np.int64)
+        return cls(whole, np.where(whole, integer, bits))
 
     def take(self, rows: Int64s | slice) -> ExactNumbers:
         """Return some of the numbers."""
         return ExactNumbers(self.whole[rows], self.content[rows])
 
     @property
-    def double(self) -> npt.NDArray[np.float64]:
+    def double(self) -> Float64s:
         """float64 [n], meant where the number is no 64-bit integer; a view."""
         return self.content.view(np.float64)
 
@@ -79,7 +81,7 @@ class ExactNumbers(NamedTuple):
         return [integer if whole else double for whole, integer, double in rows]
 
 
-def _truncated(double: npt.NDArray[np.float64]) -> Int64s:
+def _truncated(double: Float64s) -> Int64s:
     """Return whole doubles as integers modulo 2**64: 2**63 comes back as -2**63, and differences wrap round again."""
     inside = double < _END
     return np.where(inside, np.where(inside, double, 0.0).astype(np.int64), INT64_MIN)

@@ -87,12 +87,12 @@ def _integers(values: Sequence[Value]) -> ByteRows:
 
 
 def _doubles(values: Sequence[Value]) -> ByteRows:
-    return number_rows(ExactNumbers.of(values))  # type: ignore[arg-type]
+    return number_rows(ExactNumbers.of_doubles(np.array(values, np.float64)))
 
 
 def number_rows(numbers: ExactNumbers) -> ByteRows:
     """Return each number's `index.terms.value_bytes`: a 64-bit integer is written as one, and a NaN as nothing."""
-    rows = _numbers(np.where(numbers.whole, _INTEGER, _DOUBLE), numbers.content)
+    rows = _numbers(np.where(numbers.whole, np.uint8(_INTEGER), np.uint8(_DOUBLE)), numbers.content)
     held = numbers.whole | ~np.isnan(numbers.double)
     if held.all():
         return rows

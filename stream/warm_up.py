@@ -30,6 +30,7 @@ FILTERS = (
     "flag = true and n = 7",
     "a = 'x' and flag = true or b = 2 and flag = true",
     "a between 'k' and 'y'",
+    "lower(a) = 'x' and b % 2 = 0",
 )
 EVENTS = (
     b'{"a": ["x", "y"], "b": 2, "$weights": {"a": {"x": 0.5}}}',
