@@ -70,8 +70,13 @@ class ExtendedBlock(EventBlock):
     @cached_property
     def keys(self) -> ByteRows:
         """See `EventBlock.keys`."""
-        added = (rows for column in self.derived for rows in (number_rows(column.numbers), value_rows(column.texts)))
-        return ByteRows.concatenate([self.origin.keys, *added])
+        added = [self.origin.keys]
+        for column in self.derived:
+            if len(column.numbers.whole):
+                added.append(number_rows(column.numbers))
+            if column.texts:
+                added.append(value_rows(column.texts))
+        return ByteRows.concatenate(added)
 
     @cached_property
     def numbers(self) -> NumberPairs:

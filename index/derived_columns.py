@@ -75,13 +75,19 @@ class Column:
         return len(self.member)
 
 
-def columns_of(block: EventBlock, family: Family) -> tuple[Column, ...]:
-    """Return a family's attributes, some in each column, none where no value has a result; the block keeps them."""
-    if family not in block.columns:
-        source = family.source
-        inner = _held(block, source) if isinstance(source, str) else columns_of(block, source)
-        block.columns[family] = tuple(made for column in inner for made in _derived(column, family) if len(made))
-    return block.columns[family]
+def columns_of(block: EventBlock, source: Family | str) -> tuple[Column, ...]:
+    """Return a family's attributes, some in each column, or an attribute of the block; the block keeps the columns.
+
+    There are none where nobody has a value that a function could take, or no value has a result.
+    """
+    if source not in block.columns:
+        if isinstance(source, str):
+            columns = _held(block, source)
+        else:
+            inner = columns_of(block, source.source)
+            columns = tuple(made for column in inner for made in _derived(column, source) if len(made))
+        block.columns[source] = columns
+    return block.columns[source]
 
 
 def _held(block: EventBlock, name: str) -> tuple[Column, ...]:
@@ -110,11 +116,13 @@ def _kind(of: type) -> int:
 
 def _derived(source: Column, family: Family) -> Iterator[Column]:
     of_numbers = FUNCTIONS[family.function].takes is float
-    first_text = len(source.numbers.whole)
-    chosen = (source.entries.place < first_text) == of_numbers
-    entries = source.entries if chosen.all() else source.entries.take(chosen)
+    first_text, entries = len(source.numbers.whole), source.entries
+    if first_text and source.texts:
+        entries = entries.take((entries.place < first_text) == of_numbers)
     if of_numbers:
-        return _of_numbers(source.numbers, entries, family)
+        return _of_numbers(source.numbers, entries, family) if first_text else iter(())
+    if not source.texts:
+        return iter(())
     return _of_texts(source.texts, entries._replace(place=entries.place - np.int32(first_text)), family)
 
 
@@ -142,6 +150,8 @@ def _of_texts(values: list[str], entries: Entries, family: Family) -> Iterator[C
 
 def _repeated(entries: Entries, count: Int64s) -> Entries:
     """Return each entry once for each result, with the result's place; value v has the next ``count[v]`` results."""
+    if (count == 1).all():
+        return entries
     times = count[entries.place]
     before = (np.cumsum(count) - count)[entries.place] - (np.cumsum(times) - times)
     repeated = entries.take(np.repeat(np.arange(len(times)), times))
@@ -156,7 +166,8 @@ def _interned(results: Results) -> tuple[Int32s, ExactNumbers, Int32s]:
     found = ExactNumbers(np.empty(place.size, np.bool_), np.empty(place.size, np.int64))
     row = np.empty(place.size, np.int32)
     slots = np.full(1 << bits, -1, np.int32)
-    n = _intern(*results, results.content.view(np.uint64), slots, 64 - bits, place, *found, row)
+    bit_rows = results.content.view(np.uint64)
+    n = _intern(*results, bit_rows, _MULTIPLIER, 64 - bits, slots, place, *found, row)
     return place, found.take(slice(n)), row[:n]
 
 
@@ -170,7 +181,9 @@ def _spread(place: Int32s, count: int, entries: Entries) -> Entries:
 
 
 @kernel
-def _intern(kind, content, bits, slots, shift, place, new_whole, new_content, new_row):  # type: ignore[no-untyped-def]
+def _intern(  # type: ignore[no-untyped-def]
+    kind, content, bits, multiplier, shift, slots, place, new_whole, new_content, new_row
+):
     """Return how many distinct results there are; a slot that an earlier row has filled counts as free."""
     n, mask = 0, len(slots) - 1
     for i in range(len(kind)):
@@ -179,7 +192,7 @@ def _intern(kind, content, bits, slots, shift, place, new_whole, new_content, ne
             if kind[i, j] == NONE:
                 place[i, j] = -1
                 continue
-            slot = np.int64((bits[i, j] * _MULTIPLIER) >> np.uint64(shift))
+            slot = np.int64((bits[i, j] * multiplier) >> np.uint64(shift))
             whole = kind[i, j] == WHOLE
             while slots[slot] >= begin and (
                 new_content[slots[slot]] != content[i, j] or new_whole[slots[slot]] != whole

@@ -119,8 +119,8 @@ class EventBlock:
         return {name: place for place, name in enumerate(self.attributes)}
 
     @cached_property
-    def columns(self) -> dict[Family, tuple[Column, ...]]:
-        """What has been derived from this block: `index.derived_columns`."""
+    def columns(self) -> dict[Family | str, tuple[Column, ...]]:
+        """What has been derived from this block, and from what: `index.derived_columns`."""
         return {}
 
     @cached_property

@@ -41,7 +41,7 @@ class ExactNumbers(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[Number]) -> ExactNumbers:
         """Return numbers, none of them a boolean, in columns."""
-        if set(map(type, values)) == {int}:
+        if set(map(type, values)) <= {int}:
             return cls(np.ones(len(values), np.bool_), np.array(values, np.int64))
         pairs = NumberPairs.of(values)
         numbers = cls.of_doubles(pairs.double)
