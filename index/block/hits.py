@@ -14,10 +14,15 @@ import numpy.typing as npt
 from index.block.bits import lowest_bit, ones
 from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
+from index.block.masks import derive
 from index.block.records import size_of
+from index.block.score_classes import SPLIT, split
 from index.block.scoring import clause_points, literal_points
 
 Number = TypeVar("Number", np.int32, np.int64, np.uint64)
+
+MANY_SCORED = 4
+"""The events of a hit are scored together when they are so many, else one by one."""
 
 _ALIKE = 16
 """Among so many of a record's last scores an event's is looked for; one that is not there makes a hit of its own."""
@@ -131,6 +136,8 @@ def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory
     for i in range(n):
         if found.known[i]:
             size += _keep(lanes, i, plain, found, hits, size)
+        elif _split(lanes, i, plain, chunk, rows, postings, scores, memory, found):
+            size = _keep_classes(lanes, found.owner[i], memory.classes, hits, size)
         else:
             begin = size
             for x in range(len(lanes)):
@@ -179,6 +186,39 @@ def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
         hits.mask[size, x] = bits
         left |= bits
     return np.int64(left != np.uint64(0))
+
+
+@inlined
+def _split(lanes, i, plain, chunk, rows, postings, scores, memory, found):  # type: ignore[no-untyped-def]
+    """Split the plain events of hit ``i`` into classes of equal scores, if they are many; return whether it could."""
+    count = np.uint64(0)
+    for x in range(len(lanes)):
+        memory.start[x] = found.mask[i, x] & plain[x]
+        count += ones(memory.start[x])
+    record, word = found.record[i], np.int64(found.word[i])
+    kind, _, end, _ = size_of(np.int64(postings.record_head[record]), postings.words, word)
+    if kind <= LINEAR or count < np.uint64(MANY_SCORED):
+        return False
+    row = np.int64(0)
+    while row >= 0:
+        row = split(lanes, postings.words[end], memory.start, chunk, scores, memory.classes)
+        if row >= 0:
+            derive(row, chunk, rows)
+    return row == SPLIT
+
+
+@inlined
+def _keep_classes(lanes, owner, classes, hits, size):  # type: ignore[no-untyped-def]
+    """Write the classes of frame 0 as hits from ``size`` on; return how many there are then."""
+    for c in range(classes.size[0]):
+        left = np.uint64(0)
+        for x in range(len(lanes)):
+            hits.mask[size, x] = classes.mask[0, c, x]
+            left |= classes.mask[0, c, x]
+        if left != np.uint64(0):
+            hits.owner[size], hits.points[size] = owner, classes.points[0, c]
+            size += 1
+    return size
 
 
 @inlined

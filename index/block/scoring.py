@@ -251,7 +251,7 @@ def clause_points(event, base, clause, chunk, rows, scores, entries, frames):  #
     program = scores.score_program
     needed, possible = np.int64(0), np.int64(0)
     if scoring == SHARE:
-        needed, possible = _joined(program, first), _joined(program, first + 2)
+        needed, possible = two_words(program, first), two_words(program, first + 2)
         first += 4
     while True:
         row, points = _tree(
@@ -288,7 +288,7 @@ def clause_points(event, base, clause, chunk, rows, scores, entries, frames):  #
 
 
 @inlined
-def _joined(words, k):  # type: ignore[no-untyped-def]
+def two_words(words, k):  # type: ignore[no-untyped-def]
     """Return the 64-bit integer whose halves are words ``k`` and the next."""
     return np.int64(words[k + 1]) << 32 | np.int64(words[k]) & 0xFFFFFFFF
 
@@ -374,7 +374,7 @@ def _tree(  # type: ignore[no-untyped-def]
                     leaf_even,
                 )
         elif word == ADD:
-            truth, total = True, _joined(program, k)
+            truth, total = True, two_words(program, k)
             k += 2
         elif word == CLOSE:
             truth, total = truths[depth] != 0, totals[depth]

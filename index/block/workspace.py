@@ -21,6 +21,7 @@ from index.block.layout import (
 from index.block.masks import Chunk, clear
 from index.block.rank_tables import RankTables
 from index.block.records import FILTER_BITS, Scratch
+from index.block.score_classes import Classes
 from index.block.scoring import Frames
 from index.block.translate import Ranked
 
@@ -50,7 +51,7 @@ class Memory(NamedTuple):
         uint64 [64 W, bits / 64]: the rows that each event satisfies, see `index.block.records`.
     exact
         Whether each row has a bit of its own.
-    scratch, frames
+    scratch, frames, classes
         See their types.
     is_dead
         uint8 [subscriptions].
@@ -70,6 +71,7 @@ class Memory(NamedTuple):
     exact: bool
     scratch: Scratch
     frames: Frames
+    classes: Classes
     is_dead: UInt8s
     codes: Float32s
     weight: Float64s
@@ -132,6 +134,7 @@ class Workspace:
                     np.empty(depth, np.int64),
                 ),
                 Frames(np.empty(frames, np.uint8), np.empty(frames, np.uint8), np.empty(frames, np.int64)),
+                Classes.of(frames, words),
                 self.is_dead,
                 self._codes,
                 np.empty((self._attributes, 64 * words)),
