@@ -32,7 +32,7 @@ from benchmarks.compare.mokaccino_peer import Mokaccino
 from benchmarks.compare.perq_peer import Perq
 from benchmarks.matching_report import draw, write_table
 from benchmarks.matching_results import Compared, Measured, load, store
-from benchmarks.timing import keep_memory
+from benchmarks.timing import give_back_memory, keep_memory
 from benchmarks.workloads.registry import WORKLOADS, workload
 from benchmarks.workloads.workload import Workload
 from index.block.engine import BlockEngine
@@ -77,6 +77,7 @@ def _measure(source: Workload, size: int, options: argparse.Namespace, console: 
     )
     if not options.others:
         return Measured(source.name, size, len(events), options.seed, block, [])
+    give_back_memory()
     compared = _compare(built.parts, source.subscriptions(size), events[: options.compared], options, console)
     return Measured(source.name, size, len(events), options.seed, block, compared)
 

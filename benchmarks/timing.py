@@ -82,6 +82,14 @@ def keep_memory() -> None:
         mallopt(_M_TRIM_THRESHOLD, -1)
 
 
+def give_back_memory() -> None:
+    """Give what this process has freed and kept back to the system, where the C library can be told so (glibc)."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Keep the garbage collector from walking millions of subscriptions while something is timed."""
