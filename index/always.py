@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from index.attribute_names import base_attribute
 from index.flat_tree import FlatTree, flat_tree
 from index.normal_form import truth
-from schemas.expression import And, Attribute, Derive, Expression, Leaf, Not, NotExists, NotIn, Or
+from schemas.expression import And, Expression, Not, NotExists, NotIn, Or
 from schemas.records import Subscription
 
 NAMED_ATTRIBUTES = 3
@@ -131,14 +132,6 @@ def _is_leaf(node: Expression) -> bool:
 def _names(tree: FlatTree, places: Iterable[int]) -> str:
     """Return the attributes of the leaves among some nodes in words."""
     leaves = [node for place in places if not isinstance(node := tree.nodes[place], And | Or | Not)]
-    names = list(dict.fromkeys(_source(leaf) for leaf in leaves))
+    names = list(dict.fromkeys(base_attribute(leaf.attribute) for leaf in leaves))
     more = ", …" if len(names) > NAMED_ATTRIBUTES else ""
     return f" values of {', '.join(names[:NAMED_ATTRIBUTES])}{more}" if names else ""
-
-
-def _source(leaf: Leaf) -> str:
-    """Return the attribute that records hold."""
-    attribute: Attribute = leaf.attribute
-    while isinstance(attribute, Derive):
-        attribute = attribute.of
-    return attribute

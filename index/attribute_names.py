@@ -24,27 +24,37 @@ class Step(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """How an attribute comes about: the one that records hold, and the steps from it on, at least one."""
+    """How an attribute comes about: the one that records hold, and the steps from it on."""
 
     base: str
     steps: tuple[Step, ...]
 
     @property
     def name(self) -> str:
-        """The attribute's name."""
+        """The name of an attribute that is derived, by one step at least."""
         steps = [[step.function, *step.args] for step in self.steps]
         return "\0" + json.dumps([self.base, *steps], separators=(",", ":"))
 
 
 def attribute_name(attribute: Attribute) -> str:
     """Return the name of an attribute; equal names are one attribute."""
-    if isinstance(attribute, str):
-        return attribute
+    return attribute if isinstance(attribute, str) else origin(attribute).name
+
+
+def base_attribute(attribute: Attribute) -> str:
+    """Return the attribute that records hold, which is the attribute itself or what it is derived from."""
+    while isinstance(attribute, Derive):
+        attribute = attribute.of
+    return attribute
+
+
+def origin(attribute: Attribute) -> Derivation:
+    """Return how an attribute comes about, by no steps at all when records hold it."""
     steps: list[Step] = []
     while isinstance(attribute, Derive):
         steps.append(Step(attribute.function, attribute.args))
         attribute = attribute.of
-    return Derivation(attribute, tuple(reversed(steps))).name
+    return Derivation(attribute, tuple(reversed(steps)))
 
 
 def derivation(name: str) -> Derivation | None:

@@ -11,7 +11,10 @@ What comes out is an expression again, so the oracle can be asked whether it mea
 * an AND holds no AND, an OR no OR, and neither has a single argument;
 * AND() and OR(), true and false, stand alone, but for an AND() among an OR's scoring branches: such an OR is true and
   scores at least 0;
-* `index.simplify` has left nothing that other arguments of the same connective make superfluous.
+* no leaf is known to be false, or to say no more than ``exists``, by what its function results in
+  (`index.derived_results`);
+* `index.simplify` has left nothing that other arguments of the same connective make superfluous, and
+  `index.propagation` nothing inside an argument.
 
 Nothing is multiplied out, so the result is at most a few times longer than the expression. Nothing recurses: the
 nesting may be as deep as memory allows.
@@ -19,16 +22,20 @@ nesting may be as deep as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias, TypeGuard
 
-from index.attribute_names import attribute_name
+from index.attribute_names import attribute_name, base_attribute
+from index.derived_results import Verdict, verdict
+from index.parts import FALSE, FALSE_PART, TRUE, TRUE_PART, Connective, Part
+from index.propagation import narrowed, settled
 from index.reduction import reduced, silent_in
-from index.simplify import FALSE, FALSE_PART, TRUE, TRUE_PART, Connective, Part, simplified
+from index.simplify import simplified
 from schemas.expression import (
     And,
     Attribute,
     Contains,
+    Derive,
     Exists,
     Expression,
     In,
@@ -45,6 +52,9 @@ from schemas.records import Subscription
 from schemas.values import Value, ValueKey, score_term, value_key
 
 __all__ = ["FALSE", "TRUE", "WeightedLeaf", "can_score", "normalise", "truth", "weighted_leaves"]
+
+ROUNDS = 8
+"""How often at most the arguments of a connective are narrowed, each time by what the last time brought out."""
 
 PlainLeaf: TypeAlias = In | Range | Exists | NotExists | NotIn
 
@@ -119,7 +129,7 @@ def _weighted(leaf: Expression) -> WeightedLeaf | None:
 def _is_plain(expression: Expression) -> bool:
     """Return whether this is one leaf or an AND of leaves over different attributes, as nearly all subscriptions are.
 
-    Python takes 1 and True for one value, so two attributes may seem to be one; the long way finds out.
+    What is derived from an attribute may contradict what is said of the attribute itself; the long way finds out.
     """
     if type(expression) is And:
         leaves = expression.args
@@ -127,22 +137,29 @@ def _is_plain(expression: Expression) -> bool:
             return False
     else:
         leaves = (expression,)
-    seen: set[Attribute] = set()
+    seen: set[str] = set()
     for leaf in leaves:
-        if not is_plain_leaf(leaf) or leaf.attribute in seen:
+        if not is_plain_leaf(leaf):
             return False
-        seen.add(leaf.attribute)
+        attribute = leaf.attribute
+        base = attribute if type(attribute) is str else base_attribute(attribute)
+        if base in seen:
+            return False
+        seen.add(base)
     return True
 
 
 def is_plain_leaf(leaf: Expression) -> TypeGuard[PlainLeaf]:
     """Return whether a leaf is in normal form by itself, and stays so beside plain leaves over other attributes."""
-    if type(leaf) is Range:
-        stays = isinstance(leaf.attribute, str) or reduced(leaf) is leaf
-        return stays and leaf.type is None and leaf.weight is None and not _is_empty(leaf)
-    if type(leaf) is NotIn:
-        return not leaf.strong
-    return type(leaf) in (In, NotExists) or (type(leaf) is Exists and leaf.weight is None)
+    kind = type(leaf)
+    if kind is Range:
+        plain = leaf.type is None and leaf.weight is None and not _is_empty(leaf)  # type: ignore[union-attr, arg-type]
+        plain = plain and (type(leaf.attribute) is str or reduced(leaf) is leaf)  # type: ignore[union-attr, arg-type]
+    elif kind is NotIn:
+        plain = not leaf.strong  # type: ignore[union-attr]
+    else:
+        plain = kind is In or kind is NotExists or (kind is Exists and leaf.weight is None)  # type: ignore[union-attr]
+    return plain and (type(leaf.attribute) is str or verdict(leaf) is None)  # type: ignore[union-attr]
 
 
 class LeafKeys:
@@ -192,10 +209,18 @@ def _arguments(connective: Connective, node: Expression, negated: bool, silent: 
 
 
 class _Normaliser:
-    """One run over one expression; ``_numbers`` numbers what is met: truths are even, their negations odd."""
+    """One run over one expression.
+
+    ``_numbers`` numbers what is met: truths are even, their negations odd. ``_opposed`` tells whether leaves over one
+    attribute, or over what is derived from it, were met that may contradict each other, one negated and one not: it is
+    seldom so, and nothing else needs propagation.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
+        self._wanting: set[str] = set()
+        self._forbidding: set[str] = set()
+        self._opposed = False
 
     def run(self, expression: Expression) -> Expression:
         """Walk the tree with a stack: a connective leaves a `_Join` below its arguments, which come first."""
@@ -224,19 +249,41 @@ class _Normaliser:
         return self._leaf(leaf, negated=False, silent=False).key
 
     def _joined(self, connective: Connective, children: Iterable[Part]) -> Part:
-        parts: list[Part] = []
-        for child in children:
-            parts += child.parts if isinstance(child.node, connective) else (child,)
-        parts = simplified(connective, parts)
+        parts = simplified(connective, _flat(connective, children))
+        return self._connected(connective, self._propagated(connective, parts) if self._opposed else parts)
+
+    def _propagated(self, connective: Connective, parts: list[Part]) -> list[Part]:
+        """Return what is left of simplified parts that refute one another, or something inside one another."""
+        for _ in range(ROUNDS):
+            parts = settled(connective, parts)
+            left = narrowed(connective, parts)
+            if not left:
+                break
+            inner: Connective = Or if connective is And else And
+            parts = [self._put_together(inner, left[i]) if i in left else part for i, part in enumerate(parts)]
+            parts = simplified(connective, _flat(connective, parts))
+        return parts
+
+    def _put_together(self, connective: Connective, parts: Sequence[Part]) -> Part:
+        """Return some arguments of a connective as one part; these have been narrowed by one another before."""
+        return self._connected(connective, simplified(connective, parts))
+
+    def _connected(self, connective: Connective, parts: Sequence[Part]) -> Part:
+        """Return simplified parts as one; where none scores, an OR is the negation of an AND of negations."""
         if not parts:
             return TRUE_PART if connective is And else FALSE_PART
         if len(parts) == 1:
             return parts[0]
-        number = self._number((connective, *(part.key for part in parts)))
-        node = connective(tuple(part.node for part in parts))
-        return Part(node, number, number, any(part.scores for part in parts), parts=tuple(parts))
+        node = connective(tuple([part.node for part in parts]))
+        if any([part.scores for part in parts]):  # noqa: C419 - a list is faster, and this is called very often
+            number = self._number((connective, *[part.key for part in parts]))
+            return Part(node, number, number, scores=True, parts=tuple(parts))
+        negated = connective is Or
+        number = self._number((And, frozenset([part.truth ^ negated for part in parts]))) ^ negated
+        return Part(node, number, number, scores=False, parts=tuple(parts))
 
     def _leaf(self, leaf: Expression, negated: bool, silent: bool) -> Part:
+        self._meet(leaf, negated)
         match leaf:
             case In(attribute, values):
                 return self._listed(leaf, attribute, values, negated, silent)
@@ -264,31 +311,79 @@ class _Normaliser:
                 return self._test(Range(attribute, gt, ge, lt, le), attribute, (gt, ge, lt, le), negated)
         raise TypeError(f"{type(leaf).__name__} is no leaf that can be reduced")
 
+    def _meet(self, leaf: Expression, negated: bool) -> None:
+        """Take note of whether a leaf wants values of its attribute or forbids some; two kinds of leaves do both."""
+        attribute: Attribute = leaf.attribute  # type: ignore[union-attr]
+        base = attribute if type(attribute) is str else base_attribute(attribute)
+        kind = type(leaf)
+        if kind is Within or (kind is NotIn and leaf.strong):  # type: ignore[union-attr]
+            self._opposed |= base in self._wanting or base in self._forbidding
+            self._wanting.add(base)
+            self._forbidding.add(base)
+        elif negated is (kind is NotIn or kind is NotExists):
+            self._opposed |= base in self._forbidding
+            self._wanting.add(base)
+        else:
+            self._opposed |= base in self._wanting
+            self._forbidding.add(base)
+
     def _listed(self, leaf: In, attribute: Attribute, values: tuple[Value, ...], negated: bool, silent: bool) -> Part:
         """Return an ``in`` or, negated, a ``not_in``."""
+        if type(attribute) is Derive and (decided := self._decided(leaf, attribute, negated, silent)) is not None:
+            return decided
         name = attribute_name(attribute)
         truth = self._number((In, name, _keys(values)))
         presence = self._number((Exists, name))
+        base = presence if type(attribute) is str else self._base(attribute)
         if negated:
-            return Part(NotIn(attribute, values), truth ^ 1, truth ^ 1, scores=False, presence=presence)
+            return Part(NotIn(attribute, values), truth ^ 1, truth ^ 1, False, presence, base=base)
         if silent or not can_score(leaf):
-            return Part(silent_in(attribute, values), truth, truth, scores=False, presence=presence)
+            return Part(silent_in(attribute, values), truth, truth, False, presence, base=base)
         key = self._number((In, name, tuple(map(value_key, values)), leaf.weights))
-        return Part(leaf, key, truth, scores=True, presence=presence)
+        return Part(leaf, key, truth, True, presence, base=base)
 
     def _presence(self, attribute: Attribute, negated: bool) -> Part:
-        truth = self._number((Exists, attribute_name(attribute))) ^ negated
-        return Part(NotExists(attribute) if negated else Exists(attribute), truth, truth, scores=False)
+        if type(attribute) is Derive and verdict(Exists(attribute)) is not None:
+            return TRUE_PART if negated else FALSE_PART
+        number = self._number((Exists, attribute_name(attribute)))
+        node, truth = NotExists(attribute) if negated else Exists(attribute), number ^ negated
+        return Part(node, truth, truth, scores=False, base=number if type(attribute) is str else self._base(attribute))
 
     def _test(self, leaf: Expression, attribute: Attribute, content: object, negated: bool) -> Part:
         """Return a leaf whose negation stays a NOT."""
+        if type(attribute) is Derive and (decided := self._decided(leaf, attribute, negated, True)) is not None:
+            return decided
         name = attribute_name(attribute)
         truth = self._number((type(leaf), name, content)) ^ negated
-        return Part(Not(leaf) if negated else leaf, truth, truth, scores=False, presence=self._number((Exists, name)))
+        presence = self._number((Exists, name))
+        node = Not(leaf) if negated else leaf
+        base = presence if type(attribute) is str else self._base(attribute)
+        return Part(node, truth, truth, False, presence, base=base)
+
+    def _decided(self, leaf: Expression, attribute: Derive, negated: bool, silent: bool) -> Part | None:
+        """Return what a leaf says whatever the event, or as soon as there is a result; None when it says more."""
+        known = verdict(leaf)
+        if known is Verdict.NEVER:
+            return TRUE_PART if negated else FALSE_PART
+        if known is Verdict.WHEN_PRESENT and (negated or silent or not can_score(leaf)):
+            return self._presence(attribute, negated)
+        return None
+
+    def _base(self, attribute: Attribute) -> int:
+        """Return the truth of ``exists`` over what an attribute is derived from."""
+        return self._number((Exists, base_attribute(attribute)))
 
     def _number(self, identity: object) -> int:
         """Return the even number of an identity; 0 is TRUE's, so that FALSE has 1."""
         return self._numbers.setdefault(identity, 2 * len(self._numbers) + 2)
+
+
+def _flat(connective: Connective, parts: Iterable[Part]) -> list[Part]:
+    """Return parts, those that are joined by the connective replaced by their arguments."""
+    found: list[Part] = []
+    for part in parts:
+        found += part.parts if isinstance(part.node, connective) else (part,)
+    return found
 
 
 def _keys(values: Iterable[Value]) -> frozenset[object]:

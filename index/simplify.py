@@ -9,56 +9,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, TypeAlias
 
-from schemas.expression import And, Expression, Or
-
-TRUE = And(())
-FALSE = Or(())
-
-Connective: TypeAlias = type[And] | type[Or]
-
-NO_PRESENCE = -1
+from index.parts import FALSE_PART, TRUE_PART, Connective, Part
+from schemas.expression import And
 
 COMPARISONS = 32
 """How many pairs of arguments are compared at most for each member of them."""
-
-
-class Part(NamedTuple):
-    """A subtree in normal form.
-
-    Attributes
-    ----------
-    node
-        The subtree.
-    key
-        Equal keys are subtrees with equal truth and score.
-    truth
-        Equal truths are subtrees with equal truth; ``truth ^ 1`` is that of a leaf's negation.
-    scores
-        Whether it may score other than 0.
-    presence
-        The truth of ``exists`` over a leaf's attribute, by which the leaf is implied when it is negated, and which it
-        implies otherwise; `NO_PRESENCE` for other nodes.
-    parts
-        The arguments of a connective.
-    """
-
-    node: Expression
-    key: int
-    truth: int
-    scores: bool
-    presence: int = NO_PRESENCE
-    parts: tuple[Part, ...] = ()
-
-    @property
-    def negated(self) -> bool:
-        """Whether this is a negated leaf."""
-        return bool(self.truth & 1)
-
-
-TRUE_PART = Part(TRUE, key=0, truth=0, scores=False)
-FALSE_PART = Part(FALSE, key=1, truth=1, scores=False)
 
 
 def simplified(connective: Connective, parts: Sequence[Part]) -> list[Part]:

@@ -9,10 +9,10 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import permutations
 
-from index.attribute_names import attribute_name
+from index.attribute_names import base_attribute
 from index.block.nodes import Test
 from index.normal_form import LeafKeys, PlainLeaf, can_score, is_plain_leaf
-from schemas.expression import And, Expression, Or
+from schemas.expression import And, Expression, NotExists, NotIn, Or
 
 NOT_PLAIN = 0
 """The form of what is no plain leaf."""
@@ -105,7 +105,7 @@ class PlainReader:
             found = self._form[id(leaf)] = self._new(Test(0, 0))
             self._kept[found] = leaf  # an object that is gone could leave its identity to another
             self._fresh[found] = leaf
-            name = attribute_name(leaf.attribute)
+            name = base_attribute(leaf.attribute)
             self._attribute[found] = self._attributes.setdefault(name, len(self._attributes))
         return found
 
@@ -116,8 +116,20 @@ class PlainReader:
             return None
         about = [set(map(self._attribute.__getitem__, clause)) for clause in clauses]
         nested = [(small, large) for small, large in permutations(range(len(about)), 2) if about[small] <= about[large]]
+        if any(self._opposed(clauses[small], clauses[large]) for small, large in nested):
+            return None
         absorbed = {large for small, large in nested if self._absorbs(clauses, small, large)}
         return [clause for place, clause in enumerate(clauses) if place not in absorbed] if absorbed else clauses
+
+    def _opposed(self, small: Sequence[int], large: Sequence[int]) -> bool:
+        """Return whether a branch is one leaf and another has a leaf over its attribute, just one of them negated."""
+        negated, attribute = self._negated(small[0]), self._attribute[small[0]]
+        return len(small) == 1 and any(
+            self._attribute[form] == attribute and self._negated(form) != negated for form in large
+        )
+
+    def _negated(self, form: int) -> bool:
+        return isinstance(self._kept[form], NotIn | NotExists)
 
     def _absorbs(self, clauses: Sequence[list[int]], small: int, large: int) -> bool:
         """Return whether a branch makes another superfluous: that implies it, and scores the same."""
