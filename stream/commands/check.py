@@ -11,12 +11,16 @@ from schemas.errors import TocsinError
 from stream.commands.shared import ConfigOption, SetOption, fail, load, pointing_at, read_text, text_of, tree_of
 
 if TYPE_CHECKING:
+    from index.constant_core import Core
     from schemas.expression import Expression, Leaf
     from schemas.records import Event
     from stream.settings import Settings
 
 NO_MATCH = 1
 ERROR = 2
+
+MOST_NAMED = 6
+"""How many predicates a warning names at most."""
 
 
 def check(
@@ -69,14 +73,26 @@ def _event(text: str, settings: Settings) -> Event:
 
 
 def _warn(expression: Expression) -> None:
-    """Say on stderr when no event has a say in the answer, unless the filter is plainly true or false."""
-    from index.normal_form import FALSE, TRUE, normalise
-    from schemas.expression import Not
+    """Say on stderr when no event has a say in the answer, and why, unless the filter is plainly true or false."""
+    from index.constant_core import constant_core
+    from index.normal_form import FALSE, TRUE
 
-    normal = normalise(Not(Not(expression)))  # below a NOT nothing scores, so that branches of an OR may go
-    if expression not in (TRUE, FALSE) and normal in (TRUE, FALSE):
-        says = "every event matches this filter" if normal == TRUE else "no event can match this filter"
-        typer.echo(f"tocsin: warning: {says}", err=True)
+    core = None if expression in (TRUE, FALSE) else constant_core(expression)
+    if core is not None:
+        says = "every event matches this filter" if core.truth else "no event can match this filter"
+        typer.echo(f"tocsin: warning: {says}{_because(core)}", err=True)
+
+
+def _because(core: Core) -> str:
+    """Return the predicates that decide as the end of a sentence, which is empty where they are none or too many."""
+    from schemas.filter_printer import format_filter
+
+    if not 1 <= len(core.leaves) <= MOST_NAMED:
+        return ""
+    *others, last = (f'"{format_filter(leaf)}"' for leaf in core.leaves)
+    if not others:
+        return f" because {last} {'always' if core.truth else 'never'} holds"
+    return f" because of {', '.join(others)} and {last}"
 
 
 def _explanation(expression: Expression, event: Event) -> Iterator[str]:
