@@ -117,13 +117,13 @@ def _weighted(leaf: Expression) -> WeightedLeaf | None:
         values, given = zip(*kept, strict=True)
         return WeightedLeaf(In(plainer.attribute, values, given), None)
     if isinstance(leaf, Keywords):
-        node = normalise(plainer)
+        node = _Normaliser(decides=False).run(plainer)
         args = node.args if isinstance(node, And | Or) else (node,)
         return WeightedLeaf(node, None) if any(map(can_score, args)) else None
     weight = getattr(leaf, "weight", None)
     if weight == 0:
         return None
-    return WeightedLeaf(normalise(leaf), score_term(1.0, 1.0 if weight is None else weight))
+    return WeightedLeaf(_Normaliser(decides=False).run(leaf), score_term(1.0, 1.0 if weight is None else weight))
 
 
 def _is_plain(expression: Expression) -> bool:
@@ -214,9 +214,16 @@ class _Normaliser:
     ``_numbers`` numbers what is met: truths are even, their negations odd. ``_opposed`` tells whether leaves over one
     attribute, or over what is derived from it, were met that may contradict each other, one negated and one not: it is
     seldom so, and nothing else needs propagation.
+
+    Parameters
+    ----------
+    decides
+        Whether leaves that are known to be false become so. Those that are weighed stay as they are, because each has
+        its part in the sum of the weights.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, decides: bool = True) -> None:
+        self._decides = decides
         self._numbers: dict[object, int] = {}
         self._wanting: set[str] = set()
         self._forbidding: set[str] = set()
@@ -343,7 +350,7 @@ class _Normaliser:
         return Part(leaf, key, truth, True, presence, base=base)
 
     def _presence(self, attribute: Attribute, negated: bool) -> Part:
-        if type(attribute) is Derive and verdict(Exists(attribute)) is not None:
+        if self._decides and type(attribute) is Derive and verdict(Exists(attribute)) is not None:
             return TRUE_PART if negated else FALSE_PART
         number = self._number((Exists, attribute_name(attribute)))
         node, truth = NotExists(attribute) if negated else Exists(attribute), number ^ negated
@@ -362,7 +369,7 @@ class _Normaliser:
 
     def _decided(self, leaf: Expression, attribute: Derive, negated: bool, silent: bool) -> Part | None:
         """Return what a leaf says whatever the event, or as soon as there is a result; None when it says more."""
-        known = verdict(leaf)
+        known = verdict(leaf) if self._decides else None
         if known is Verdict.NEVER:
             return TRUE_PART if negated else FALSE_PART
         if known is Verdict.WHEN_PRESENT and (negated or silent or not can_score(leaf)):

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.derived_results import Verdict, verdict
-from index.normal_form import FALSE, TRUE, normalise
-from index.oracle import matches, score
+from index.explain.explanation import explain
+from index.normal_form import FALSE, TRUE, normalise, truth, weighted_leaves
+from index.oracle import match_subscription, matches, score
 from schemas.expression import (
     And,
     Contains,
@@ -34,7 +35,7 @@ from schemas.expression import (
     Within,
 )
 from schemas.filter_text import parse_filter
-from schemas.records import Event
+from schemas.records import Event, Subscription
 from schemas.texts import fold
 from schemas.values import Value
 
@@ -215,6 +216,23 @@ SCORING, SILENT = In("x", (1,), (2.0,)), In("x", (1,), (0.0,))
 )
 def test_what_scores_goes_only_where_it_never_has_a_say(expression: Expression, normal: Expression) -> None:
     assert repr(normalise(expression)) == repr(normal)
+
+
+def test_a_weighted_leaf_that_never_holds_keeps_its_part_in_the_sum() -> None:
+    leaves = (Range(Derive("length", "x"), lt=0), StartsWith(Derive("lower", "x"), "A"), Exists("x"))
+    for mode, threshold in (("relaxed", None), ("threshold", 0.5)):
+        subscription = Subscription("s", Or(leaves), 0.0, mode, threshold)
+        assert len(weighted_leaves(subscription)) == 3
+        assert truth(subscription) == Exists("x")
+    assert match_subscription(subscription, Event({"x": ("A",)})) is None
+
+
+def test_a_subscription_that_no_event_matches_is_explained() -> None:
+    for text in ("x = 1 and x not in (1, 2)", "length(x) < 0", "(x = 1 or y = 1) and x != 1 and y != 1"):
+        subscription = Subscription("s", parse_filter(text))
+        found = explain(subscription, Event({"x": (1,)}))
+        assert not found.holds
+        assert found.evidence
 
 
 def test_results_of_a_month_are_all_known() -> None:
