@@ -257,7 +257,9 @@ class _Normaliser:
 
     def _joined(self, connective: Connective, children: Iterable[Part]) -> Part:
         parts = simplified(connective, _flat(connective, children))
-        return self._connected(connective, self._propagated(connective, parts) if self._opposed else parts)
+        if self._opposed:
+            parts = self._propagated(connective, parts)
+        return self._connected(connective, parts)
 
     def _propagated(self, connective: Connective, parts: list[Part]) -> list[Part]:
         """Return what is left of simplified parts that refute one another, or something inside one another."""
@@ -327,26 +329,27 @@ class _Normaliser:
             self._opposed |= base in self._wanting or base in self._forbidding
             self._wanting.add(base)
             self._forbidding.add(base)
-        elif negated is (kind is NotIn or kind is NotExists):
-            self._opposed |= base in self._forbidding
-            self._wanting.add(base)
-        else:
-            self._opposed |= base in self._wanting
-            self._forbidding.add(base)
+            return
+        if kind is NotIn or kind is NotExists:
+            negated = not negated
+        if base in (self._wanting if negated else self._forbidding):
+            self._opposed = True
+        (self._forbidding if negated else self._wanting).add(base)
 
     def _listed(self, leaf: In, attribute: Attribute, values: tuple[Value, ...], negated: bool, silent: bool) -> Part:
         """Return an ``in`` or, negated, a ``not_in``."""
         if type(attribute) is Derive and (decided := self._decided(leaf, attribute, negated, silent)) is not None:
             return decided
         name = attribute_name(attribute)
-        truth = self._number((In, name, _keys(values)))
+        keys = tuple(map(value_key, values))
+        truth = self._number((In, name, frozenset(keys)))
         presence = self._number((Exists, name))
         base = presence if type(attribute) is str else self._base(attribute)
         if negated:
             return Part(NotIn(attribute, values), truth ^ 1, truth ^ 1, False, presence, base=base)
         if silent or not can_score(leaf):
             return Part(silent_in(attribute, values), truth, truth, False, presence, base=base)
-        key = self._number((In, name, tuple(map(value_key, values)), leaf.weights))
+        key = self._number((In, name, keys, leaf.weights))
         return Part(leaf, key, truth, True, presence, base=base)
 
     def _presence(self, attribute: Attribute, negated: bool) -> Part:
