@@ -154,7 +154,7 @@ def is_plain_leaf(leaf: Expression) -> TypeGuard[PlainLeaf]:
     kind = type(leaf)
     if kind is Range:
         plain = leaf.type is None and leaf.weight is None and not _is_empty(leaf)  # type: ignore[union-attr, arg-type]
-        plain = plain and (type(leaf.attribute) is str or reduced(leaf) is leaf)  # type: ignore[union-attr, arg-type]
+        plain = plain and (type(leaf.attribute) is str or reduced(leaf) is leaf)  # type: ignore[union-attr]
     elif kind is NotIn:
         plain = not leaf.strong  # type: ignore[union-attr]
     else:
