@@ -51,8 +51,15 @@ def load(file: Path) -> list[Measured]:
 
 
 def store(file: Path, fresh: Measured) -> list[Measured]:
-    """Put a measurement in the place of the older one with its workload and size, and return all."""
-    kept = [m for m in load(file) if (m.workload, m.subscriptions) != (fresh.workload, fresh.subscriptions)]
+    """Put a measurement in the place of the older one with its workload and size, and return all.
+
+    One that was made without others keeps the older one's, each of which stands beside what the block engine took in
+    the same run.
+    """
+    before = load(file)
+    kept = [m for m in before if (m.workload, m.subscriptions) != (fresh.workload, fresh.subscriptions)]
+    if not fresh.compared:
+        fresh = msgspec.structs.replace(fresh, compared=[c for m in before if m not in kept for c in m.compared])
     rows = sorted([*kept, fresh], key=lambda m: (m.workload, m.subscriptions))
     file.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
     return rows

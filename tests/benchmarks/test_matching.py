@@ -206,7 +206,8 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
     other = Compared("counting", 1.5, Cost(4.0, 4.0), None, Cost(2.0, 2.0))
     store(file, Measured("w3", 1000, 64, 1, result(), [other, Compared("perq", note="is not | installed")]))
     store(file, Measured("ads", 1000, 64, 1, result(), []))
-    store(file, Measured("w3", 1000, 64, 1, result(0.03125), [other]))
+    store(file, Measured("w3", 1000, 64, 1, result(0.5), [other]))
+    store(file, Measured("w3", 1000, 64, 1, result(0.03125), []))
     rows = load(file)
     assert [(row.workload, row.block.ms(0)) for row in rows] == [("ads", 1.0), ("w3", 0.03125)]
     write_table(rows, tmp_path / "matching.md")
