@@ -95,7 +95,8 @@ def match(
             "top": top,
             "emit": emit,
             "include_event": True,
-            "spool": SpoolPlan(index, 1 << 20),
+            # Nothing is spooled: the file is written by a thread of Arrow's, and the daemon is about to fork.
+            "spool": SpoolPlan(index, sys.maxsize),
             "engine": engine,
         },
         matcher.MatchTask,

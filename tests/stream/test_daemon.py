@@ -34,3 +34,10 @@ def test_only_a_broken_pipe_is_passed_over(body: str, code: int, printed: str, t
     assert (done.returncode, done.stdout) == (code, printed)
     assert told in done.stderr
     assert bool(told) == bool(done.stderr)
+
+
+def test_what_is_loaded_before_the_first_fork_leaves_one_thread() -> None:
+    """A lock that another thread holds when a process forks stays locked in the child."""
+    code = "import os, stream.daemon as d; os.environ.update(d.SINGLE_THREADED); d.load(); print(d.threads())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
+    assert (done.stdout.strip(), done.stderr) == ("1", "")
