@@ -77,9 +77,9 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
     while at < groups:
         group = memory.live_group[at]
         stop = postings.group_record[group + 1]
-        reached = _reach(
-            lanes, chunk.masks, memory.live_row[at], postings.group_second[group], memory.start, memory.few
-        )
+        ranged = _is_ranged(postings.group_word[group], postings.words)
+        p, q, most = memory.live_row[at], postings.group_second[group], FEW_RANGED if ranged else FEW
+        reached = _reach(lanes, chunk.masks, p, q, most, memory.start, memory.few)
         if record < 0:
             record, word = np.int64(postings.group_record[group]), np.int64(postings.group_word[group])
             linear = np.int64(postings.record_head[record]) >> KIND_SHIFT <= LINEAR
@@ -89,7 +89,7 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
                         lanes, memory.few[i], at, record, stop, word, chunk, rows, postings, scores, memory, found, n
                     )
                 record = np.int64(stop)
-        listed = _list(lanes, word, postings.words, memory.start, memory.few)
+        listed = reached if ranged else FEW_RANGED + 1
         while record < stop:
             if n == len(found.owner):
                 cursor[0], cursor[1], cursor[2] = at, record, word
@@ -137,39 +137,24 @@ def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, score
 
 
 @inlined
-def _reach(lanes, masks, p, q, start, few):  # type: ignore[no-untyped-def]
+def _is_ranged(word, words):  # type: ignore[no-untyped-def]
+    """Return whether the program at a word, which may be empty, begins with an interval."""
+    return word < len(words) and words[word] >= 0 and words[word] & INTERVAL != 0
+
+
+@inlined
+def _reach(lanes, masks, p, q, most, start, few):  # type: ignore[no-untyped-def]
     """Fill ``start`` with the events that reach the group, ``few`` with the first of them; return how many there are.
 
-    More than `FEW` count as one more.
+    More than ``most`` count as one more.
     """
     n = 0
     for x in range(len(lanes)):
         bits = masks[p, x] & masks[q, x]
         start[x] = bits
-        while bits != np.uint64(0) and n <= FEW:
-            if n < FEW:
+        while bits != np.uint64(0) and n <= most:
+            if n < most:
                 few[n] = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
-            n += 1
-            bits &= bits - np.uint64(1)
-    return n
-
-
-@inlined
-def _list(lanes, word, words, start, few):  # type: ignore[no-untyped-def]
-    """List the events of a group if the program at ``word``, which may be empty, begins with an interval.
-
-    Returns
-    -------
-    count
-        Their number; more than `FEW_RANGED` where they are so many or the program begins otherwise.
-    """
-    n = np.int64(0)
-    if word == len(words) or words[word] < 0 or not words[word] & INTERVAL:
-        return np.int64(FEW_RANGED + 1)
-    for x in range(len(lanes)):
-        bits = start[x]
-        while bits != np.uint64(0) and n <= FEW_RANGED:
-            few[n] = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             n += 1
             bits &= bits - np.uint64(1)
     return n
