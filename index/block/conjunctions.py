@@ -112,7 +112,7 @@ def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable
         clauses.start,
         literal,
         leaf,
-        literals.held_start,
+        literals.access_start,
         literals.has_row,
         literals.exact,
         even,
@@ -133,7 +133,7 @@ def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable
     plain = np.ones(count, np.bool_)
     plain[trees] = False
     _fill_parts(
-        plain, clauses.start, literal, leaf, chosen, literals.held_start, literals.access,
+        plain, clauses.start, literal, leaf, chosen, literals.access_start, literals.access,
         access_start, access, access_leaf, part_start, part, part_leaf,
     )  # fmt: skip
     _fill_scores(clauses.start, clauses.leaf, simple, even, leaves.points, score_start, score, fixed, varying)
@@ -203,7 +203,7 @@ def _insert(start, probability, literal, leaf):  # type: ignore[no-untyped-def]
 
 @kernel
 def _plan(  # type: ignore[no-untyped-def]
-    start, literal, leaf, held_start, has_row, exact, even, leaf_bound, chosen, simple, bound, lengths
+    start, literal, leaf, row_start, has_row, exact, even, leaf_bound, chosen, simple, bound, lengths
 ):
     """Choose the literal under which a clause is posted, the rarest positive one, and count what will be written."""
     for clause in range(len(chosen)):
@@ -213,7 +213,7 @@ def _plan(  # type: ignore[no-untyped-def]
             predicate = literal[i] >> 1
             if chosen[clause] < 0 and not literal[i] & 1:
                 chosen[clause] = i
-                rows, implies = held_start[predicate + 1] - held_start[predicate], exact[predicate]
+                rows, implies = row_start[predicate + 1] - row_start[predicate], exact[predicate]
             if leaf[i] >= 0:
                 bound[clause] += leaf_bound[leaf[i]]
                 scoring += 1
@@ -227,7 +227,7 @@ def _plan(  # type: ignore[no-untyped-def]
 
 @kernel
 def _fill_parts(  # type: ignore[no-untyped-def]
-    plain, start, literal, leaf, chosen, held_start, row, access_start, access, access_leaf, part_start, part,
+    plain, start, literal, leaf, chosen, row_start, row, access_start, access, access_leaf, part_start, part,
     part_leaf,
 ):  # fmt: skip
     for clause in range(len(plain)):
@@ -236,7 +236,7 @@ def _fill_parts(  # type: ignore[no-untyped-def]
         place, own = access_start[clause], chosen[clause]
         access[place] = ALL
         if own >= 0:
-            first = held_start[literal[own] >> 1]
+            first = row_start[literal[own] >> 1]
             for i in range(access_start[clause + 1] - place):
                 access[place + i] = row[first + i]
         implied = part_start[clause + 1] - part_start[clause] < start[clause + 1] - start[clause]

@@ -23,10 +23,9 @@ class LiteralTable:
 
     Attributes
     ----------
-    held_start, held
-        int64 [predicates + 1], int32: the rows of a predicate, several for a list without a row of its own.
-    access
-        int32, like ``held``: the rows that a positive literal is posted under.
+    access_start, access
+        int64 [predicates + 1], int32: the rows that a positive literal is posted under, several for a list without a
+        row of its own.
     has_row, exact
         bool [predicates]: whether it has a row of its own; whether it holds wherever one of the access rows does.
     probability
@@ -37,8 +36,7 @@ class LiteralTable:
         int64 [literals + 1], int32: the words.
     """
 
-    held_start: Int64s
-    held: Int32s
+    access_start: Int64s
     access: Int32s
     has_row: Bools
     exact: Bools
@@ -88,7 +86,6 @@ class LiteralTable:
         single[at_hand, 0] = cover[own[at_hand]]
         return cls(
             held_start,
-            held,
             access,
             has_row,
             exact,
