@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block.kernel import inlined, kernel
-from index.exact_numbers import ExactNumbers
+from index.exact_numbers import END, ExactNumbers
+from index.numbers import EXACT
 from schemas.derived import derived_values
 from schemas.values import INT64_MIN
 
@@ -28,9 +29,6 @@ _LAST_BINARY = _DIVIDE
 
 DOUBLE, WHOLE, NONE, OPEN = range(4)
 """What a result is: a double, a 64-bit integer, none at all, or left to Python."""
-
-_EXACT, _END = 2.0**53, 2.0**63
-_EXACT_INTEGER = 2**53
 
 
 class Results(NamedTuple):
@@ -115,13 +113,13 @@ def _fill(  # type: ignore[no-untyped-def]
 
 @inlined
 def _is_exact(integer):  # type: ignore[no-untyped-def]
-    return -_EXACT_INTEGER <= integer <= _EXACT_INTEGER
+    return -EXACT <= integer <= EXACT
 
 
 @inlined
 def _spelled(x):  # type: ignore[no-untyped-def]
     """Return the kind and both contents of a double that is a result."""
-    if -_END <= x < _END and np.floor(x) == x:
+    if -END <= x < END and np.floor(x) == x:
         return WHOLE, np.int64(x), 0.0
     return DOUBLE, np.int64(0), (x if x == x else math.nan)
 
@@ -133,7 +131,7 @@ def _nearest(x):  # type: ignore[no-untyped-def]
     It is the nearest double. Under 2**53 every integer is a double, and above 2**63 no integer is a result; between
     them the result may be an integer that is no double.
     """
-    if _EXACT <= abs(x) <= _END:
+    if EXACT <= abs(x) <= END:
         return OPEN, np.int64(0), 0.0
     return _spelled(x)
 
@@ -159,7 +157,7 @@ def _of_integers(function, x, y):  # type: ignore[no-untyped-def]
         total = x - y
         return (OPEN if ((x ^ y) & (x ^ total)) < 0 else WHOLE), total, 0.0
     if function == _MULTIPLY:
-        if abs(np.float64(x) * np.float64(y)) < _END / 2:
+        if abs(np.float64(x) * np.float64(y)) < END / 2:
             return WHOLE, x * y, 0.0
     elif y != -1 and _left(x, y) == 0:
         return WHOLE, x // y, 0.0
@@ -194,7 +192,7 @@ def _rounded(function, whole, integer, double):  # type: ignore[no-untyped-def]
     if whole:
         if function != _ABS or integer >= 0:
             return WHOLE, integer, 0.0
-        return (DOUBLE, integer, _END) if integer == INT64_MIN else (WHOLE, -integer, 0.0)
+        return (DOUBLE, integer, END) if integer == INT64_MIN else (WHOLE, -integer, 0.0)
     size = abs(double)
     if function == _ABS:
         return _spelled(size)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from index.numbers import EXACT, NumberPairs
 from schemas.values import INT64_MIN, Number
 
-_END = 2.0**63
-"""The first double above all 64-bit integers; ``-_END`` is one of them."""
+END = 2.0**63
+"""The first double above all 64-bit integers; ``-END`` is one of them."""
 
 Bools = npt.NDArray[np.bool_]
 Int64s = npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ class ExactNumbers(NamedTuple):
     @classmethod
     def of_doubles(cls, double: Float64s) -> ExactNumbers:
         """Return numbers that are doubles in columns."""
-        whole = (np.floor(double) == double) & (double >= -_END) & (double < _END)
+        whole = (np.floor(double) == double) & (double >= -END) & (double < END)
         integer = np.where(whole, double, 0.0).astype(np.int64)
         bits = np.where(double == double, double, math.nan).view(np.int64)
         return cls(whole, np.where(whole, integer, bits))
@@ -83,5 +83,5 @@ class ExactNumbers(NamedTuple):
 
 def _truncated(double: Float64s) -> Int64s:
     """Return whole doubles as integers modulo 2**64: 2**63 comes back as -2**63, and differences wrap round again."""
-    inside = double < _END
+    inside = double < END
     return np.where(inside, np.where(inside, double, 0.0).astype(np.int64), INT64_MIN)
