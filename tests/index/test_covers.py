@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,10 +14,10 @@ from index.block.matcher import Words
 from index.block.rank_tables import RankTables
 from index.block.vocabulary import Inside
 from index.event_block import EventBlock
-from index.oracle import match_subscription
 from schemas.expression import And, Expression, In, Not, Or, Range
 from schemas.records import Event, Subscription
 from schemas.values import Number, Value
+from tests.contract.support import agree, rows
 from tests.strategies import numbers
 
 BOUNDS = st.one_of(st.integers(0, 12), st.integers(0, 12).map(float), numbers())
@@ -55,15 +54,6 @@ HAPPENED = st.builds(
 )
 
 
-def expected(population: Sequence[Subscription], happened: Sequence[Event], top: int) -> list[tuple[int, int, int]]:
-    rows = []
-    for number, event in enumerate(happened):
-        found = [(ordinal, match_subscription(s, event)) for ordinal, s in enumerate(population)]
-        ranked = sorted((-score, ordinal) for ordinal, score in found if score is not None)
-        rows += [(number, ordinal, -score) for score, ordinal in ranked[: top or None]]
-    return rows
-
-
 @pytest.fixture
 def _always_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(covers, "LEAST", 1)
@@ -72,30 +62,25 @@ def _always_covered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_always_covered")
 @settings(max_examples=120)
 @given(
-    populations(), st.lists(HAPPENED, min_size=1, max_size=5), st.sampled_from([1, 2, 8]), st.sampled_from([0, 1, 3])
+    populations(), st.lists(HAPPENED, min_size=1, max_size=5), st.sampled_from([1, 2, 8]), st.sampled_from([None, 1, 3])
 )
 def test_what_is_posted_under_covers_matches_as_the_oracle_says(
-    population: list[Subscription], happened: list[Event], words: Words, top: int
+    population: list[Subscription], happened: list[Event], words: Words, top: int | None
 ) -> None:
-    engine = BlockEngine(words)
-    found = engine.open(engine.build(population)).match(EventBlock.from_events(happened, top))
-    rows = zip(found.event.tolist(), found.subscription.tolist(), found.score.tolist(), strict=True)
-    assert list(rows) == expected(population, happened, top)
+    agree(BlockEngine(words), population, [msgspec.structs.replace(event, top=top) for event in happened])
 
 
 @pytest.mark.parametrize("values", [1, 2])
-@pytest.mark.parametrize("top", [0, 5])
-def test_many_ranges_and_events_match_as_the_oracle_says(values: int, top: int) -> None:
+@pytest.mark.parametrize("top", [None, 5])
+def test_many_ranges_and_events_match_as_the_oracle_says(values: int, top: int | None) -> None:
     rng = np.random.default_rng(7)
     population = [narrow(rng, f"{number:04d}") for number in range(400)]
     happened = [
-        Event({name: tuple(map(int, rng.choice(1000, values, replace=False))) for name in "abc"}) for _ in range(150)
+        Event({name: tuple(map(int, rng.choice(1000, values, replace=False))) for name in "abc"}, top=top)
+        for _ in range(150)
     ]
-    engine = BlockEngine()
-    found = engine.open(engine.build(population)).match(EventBlock.from_events(happened, top))
-    rows = zip(found.event.tolist(), found.subscription.tolist(), found.score.tolist(), strict=True)
-    assert list(rows) == expected(population, happened, top)
-    assert len(found.event) > 300
+    matcher = agree(BlockEngine(), population, happened)
+    assert len(rows(matcher, EventBlock.from_events(happened))) > 300
 
 
 def narrow(rng: np.random.Generator, id_: str) -> Subscription:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import msgspec
@@ -14,9 +13,9 @@ from index.block import hits, score_classes
 from index.block.engine import BlockEngine
 from index.block.matcher import Words
 from index.event_block import EventBlock
-from index.oracle import match_subscription
 from schemas.expression import And, Expression, In, Not, NotIn, Or, Range
 from schemas.records import Event, Mode, Subscription
+from tests.contract.support import agree, rows
 from tests.strategies import rich_events, rich_subscriptions
 
 NAMES = "abcdef"
@@ -63,27 +62,11 @@ def happened() -> st.SearchStrategy[list[Event]]:
     return st.lists(event, min_size=1, max_size=8)
 
 
-def expected(population: Sequence[Subscription], events: Sequence[Event]) -> list[tuple[int, int, int]]:
-    rows = []
-    for number, event in enumerate(events):
-        found = [(ordinal, match_subscription(s, event)) for ordinal, s in enumerate(population)]
-        rows += [(number, o, s) for s, o in sorted((-s, o) for o, s in found if s is not None) for s in (-s,)]
-    return rows
-
-
-def matched(
-    population: Sequence[Subscription], events: Sequence[Event], words: Words = 1
-) -> list[tuple[int, int, int]]:
-    engine = BlockEngine(words)
-    found = engine.open(engine.build(population)).match(EventBlock.from_events(events))
-    return list(zip(found.event.tolist(), found.subscription.tolist(), found.score.tolist(), strict=True))
-
-
 @settings(max_examples=250, deadline=None)
 @given(populations(), happened(), st.sampled_from([1, 8]))
 def test_scores_are_the_oracles(population: list[Subscription], some: list[Event], words: Words) -> None:
     events = some * hits.MANY_SCORED
-    assert matched(population, events, words) == expected(population, events)
+    agree(BlockEngine(words), population, events)
 
 
 @settings(max_examples=150, deadline=None)
@@ -106,14 +89,14 @@ def test_leaves_that_need_not_hold_are_scored_as_the_oracle_says(
         if mode == "relaxed" or all(min(getattr(leaf, "weights", None) or (1.0,)) >= 0.5 for leaf in args)
     ]
     events = some * hits.MANY_SCORED
-    assert matched(population, events) == expected(population, events)
+    agree(BlockEngine(1), population, events)
 
 
 @settings(max_examples=150, deadline=None)
 @given(rich_subscriptions(max_size=6), st.lists(rich_events(), min_size=1, max_size=3))
 def test_scores_of_every_leaf_and_mode_are_the_oracles(population: list[Subscription], some: list[Event]) -> None:
     events = [msgspec.structs.replace(event, top=None) for event in some] * hits.MANY_SCORED
-    assert matched(population, events) == expected(population, events)
+    agree(BlockEngine(1), population, events)
 
 
 @pytest.mark.parametrize("weights", [4, score_classes.CLASSES, score_classes.CLASSES + 3])
@@ -121,9 +104,8 @@ def test_a_tree_with_more_classes_than_there_is_room_for_is_scored_all_the_same(
     branches = tuple(And((In("b", (value,), (2.0**value,)), In("c", (1,)))) for value in range(weights))
     tree = And((In("a", (1,)), Or((*branches, In("c", (2,))))))
     events = [Event({"a": (1,), "b": (value % weights,), "c": (1 + value // 40,)}) for value in range(60)]
-    found = matched([Subscription("0", tree)], events)
-    assert found == expected([Subscription("0", tree)], events)
-    assert len({score for _, _, score in found}) >= weights
+    matcher = agree(BlockEngine(1), [Subscription("0", tree)], events)
+    assert len({score for _, _, score in rows(matcher, EventBlock.from_events(events))}) >= weights
 
 
 def test_a_product_keeps_what_its_argument_does_not_hold_for_only_in_the_clause_itself() -> None:
