@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from index.attribute_names import base_attribute
 from index.flat_tree import FlatTree, flat_tree
-from index.normal_form import truth
+from index.weighted_leaves import truth
 from schemas.expression import And, Expression, Not, NotExists, NotIn, Or
 from schemas.records import Subscription
 

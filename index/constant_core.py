@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from index.normal_form import FALSE, TRUE, normalise
+from index.flat_tree import flat_tree
+from index.normal_form import FALSE, TRUE, silenced
 from schemas.expression import And, Expression, Not, Or
 
 MOST_LEAVES = 200_000
@@ -33,7 +34,7 @@ class Core(NamedTuple):
 
 def constant_core(expression: Expression) -> Core | None:
     """Return why an expression has one truth for all events; None when it has not, as far as the normal form tells."""
-    normal = _silent(expression)
+    normal = silenced(expression)
     if normal not in (TRUE, FALSE):
         return None
     holds = normal == TRUE
@@ -62,15 +63,11 @@ class _Places(NamedTuple):
 
 
 def _places(expression: Expression, opposite: bool) -> _Places:
-    nodes: list[tuple[Expression, bool]] = []
-    pending = [(expression, False)]
-    while pending:
-        node, negated = pending.pop()
-        nodes.append((node, negated))
-        if isinstance(node, Not):
-            pending.append((node.arg, not negated))
-        elif isinstance(node, And | Or):
-            pending += [(arg, negated) for arg in reversed(node.args)]
+    tree = flat_tree(expression)
+    negated: list[bool] = []
+    for parent in tree.parents:
+        negated.append(parent >= 0 and negated[parent] != isinstance(tree.nodes[parent], Not))
+    nodes = list(zip(tree.nodes, negated, strict=True))
     return _Places(nodes, [each for each in nodes if not isinstance(each[0], And | Or | Not)], opposite)
 
 
@@ -84,7 +81,7 @@ def _needed(places: _Places, count: int) -> Set[int]:
             if left < 0:
                 return set()
             fewer = kept[:start] + kept[start + size :]
-            if _silent(_without_others(places, set(fewer))) == (TRUE if places.opposite else FALSE):
+            if silenced(_without_others(places, set(fewer))) == (TRUE if places.opposite else FALSE):
                 kept = fewer
         size //= 2
     return set(kept)
@@ -104,8 +101,3 @@ def _without_others(places: _Places, kept: Set[int]) -> Expression:
             place -= 1
             results.append(node if place in kept else FALSE if negated != places.opposite else TRUE)
     return results.pop()
-
-
-def _silent(expression: Expression) -> Expression:
-    """Return the normal form below a NOT, where nothing scores, so that branches of an OR may go."""
-    return normalise(Not(Not(expression)))

@@ -39,7 +39,6 @@ from schemas.expression import (
     Exists,
     Expression,
     In,
-    Keywords,
     Matches,
     Not,
     NotExists,
@@ -48,10 +47,9 @@ from schemas.expression import (
     Range,
     Within,
 )
-from schemas.records import Subscription
-from schemas.values import Value, ValueKey, score_term, value_key
+from schemas.values import Value, value_key
 
-__all__ = ["FALSE", "TRUE", "WeightedLeaf", "can_score", "normalise", "truth", "weighted_leaves"]
+__all__ = ["FALSE", "TRUE", "can_score", "normalise", "silenced"]
 
 ROUNDS = 8
 """How often at most the arguments of a connective are narrowed, each time by what the last time brought out."""
@@ -59,71 +57,28 @@ ROUNDS = 8
 PlainLeaf: TypeAlias = In | Range | Exists | NotExists | NotIn
 
 
-class WeightedLeaf(NamedTuple):
-    """A leaf of a subscription in mode relaxed or threshold.
+def normalise(expression: Expression, decides: bool = True) -> Expression:
+    """Return the normal form of an expression.
 
-    Attributes
+    Parameters
     ----------
-    node
-        Its normal form: a leaf or, as from ``contains_all``, a small tree.
-    points
-        Its weight in units of 1 / SCORE_SCALE; None where the weights of the ``in`` that ``node`` is say it, or
-        those of an AND of such, from ``keywords`` that must all be there.
+    expression
+        The expression.
+    decides
+        Whether leaves that are known to be false become so. Those that are weighed stay as they are, because each has
+        its part in the sum of the weights.
     """
-
-    node: Expression
-    points: int | None
+    return expression if _is_plain(expression) else _Normaliser(decides).run(expression)
 
 
-def normalise(expression: Expression) -> Expression:
-    """Return the normal form of an expression."""
-    return expression if _is_plain(expression) else _Normaliser().run(expression)
+def silenced(expression: Expression) -> Expression:
+    """Return the normal form of an expression's truth alone: nothing scores, so branches of an OR may go."""
+    return normalise(Not(Not(expression)))
 
 
 def can_score(leaf: Expression) -> bool:
     """Return whether a leaf in normal form may score other than 0."""
     return type(leaf) is In and (leaf.weights is None or any(leaf.weights))
-
-
-def weighted_leaves(subscription: Subscription) -> list[WeightedLeaf]:
-    """Return the leaves that have a say in a subscription of mode relaxed or threshold; those of weight 0 have none."""
-    expression = subscription.expression
-    leaves = expression.args if isinstance(expression, And | Or) else (expression,)
-    return [found for leaf in leaves if (found := _weighted(leaf)) is not None]
-
-
-def truth(subscription: Subscription) -> Expression:
-    """Return the normal form of what must hold for the subscription to match; validity is left out.
-
-    In the modes all and relaxed it says just when the subscription matches, in mode threshold more often. In the modes
-    relaxed and threshold it is an OR of the weighted leaves, and no score is to be read from it.
-    """
-    if subscription.mode == "all":
-        return normalise(subscription.expression)
-    return normalise(Not(Not(Or(tuple(leaf.node for leaf in weighted_leaves(subscription))))))
-
-
-def _weighted(leaf: Expression) -> WeightedLeaf | None:
-    """Return a leaf with its weight; an ``in`` keeps the values that have one, by the first that each is given."""
-    plainer = reduced(leaf)
-    if isinstance(plainer, In) and isinstance(leaf, In | Keywords):
-        weights = plainer.weights or (1.0,) * len(plainer.values)
-        first: dict[ValueKey, tuple[Value, float]] = {}
-        for value, points in zip(plainer.values, weights, strict=True):
-            first.setdefault(value_key(value), (value, points))
-        kept = [(value, points) for value, points in first.values() if points]
-        if not kept:
-            return None
-        values, given = zip(*kept, strict=True)
-        return WeightedLeaf(In(plainer.attribute, values, given), None)
-    if isinstance(leaf, Keywords):
-        node = _Normaliser(decides=False).run(plainer)
-        args = node.args if isinstance(node, And | Or) else (node,)
-        return WeightedLeaf(node, None) if any(map(can_score, args)) else None
-    weight = getattr(leaf, "weight", None)
-    if weight == 0:
-        return None
-    return WeightedLeaf(_Normaliser(decides=False).run(leaf), score_term(1.0, 1.0 if weight is None else weight))
 
 
 def _is_plain(expression: Expression) -> bool:
@@ -218,8 +173,7 @@ class _Normaliser:
     Parameters
     ----------
     decides
-        Whether leaves that are known to be false become so. Those that are weighed stay as they are, because each has
-        its part in the sum of the weights.
+        As in `normalise`.
     """
 
     def __init__(self, decides: bool = True) -> None:

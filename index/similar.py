@@ -19,7 +19,7 @@ import msgspec
 
 from index.attribute_names import attribute_name
 from index.flat_tree import FlatTree, flat_tree
-from index.normal_form import truth, weighted_leaves
+from index.weighted_leaves import truth, weighted_leaves
 from schemas.expression import And, Expression, Not, NotIn, Or
 from schemas.records import Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Value

@@ -13,10 +13,10 @@ import msgspec
 from index.always import Member, always_member
 from index.flat_tree import flat_tree
 from index.merge_policy import LEVEL_ZERO
-from index.normal_form import truth
 from index.observed.statistics import DERIVED, DIGEST, EventStatistics
 from index.reader import LiveSegment, Snapshot
 from index.terms import bytes_value
+from index.weighted_leaves import truth
 from schemas.expression import And, Exists, Expression, In, Leaf, Not, Or
 from schemas.records import Subscription
 

@@ -16,7 +16,8 @@ from index.block.plain import PlainReader
 from index.block.vocabulary import ALWAYS, Vocabulary
 from index.block.weighing import Weighing, weighing
 from index.event_block import TIME_ATTRIBUTE
-from index.normal_form import FALSE, can_score, truth
+from index.normal_form import FALSE, can_score
+from index.weighted_leaves import truth
 from schemas.expression import And, Expression, In, Or, Range
 from schemas.records import Subscription
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from index.block.nodes import Branch, Constant, Node, Test
-from index.normal_form import WeightedLeaf, weighted_leaves
+from index.weighted_leaves import WeightedLeaf, weighted_leaves
 from schemas.expression import And, Expression, In, Or
 from schemas.records import Subscription
 from schemas.values import score_term

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from index.derived_results import Verdict, verdict
 from index.explain.explanation import explain
-from index.normal_form import FALSE, TRUE, normalise, truth, weighted_leaves
+from index.normal_form import FALSE, TRUE, normalise
 from index.oracle import match_subscription, matches, score
+from index.weighted_leaves import truth, weighted_leaves
 from schemas.expression import (
     And,
     Contains,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from index.normal_form import TRUE, WeightedLeaf, normalise, truth, weighted_leaves
+from index.normal_form import TRUE, normalise
 from index.plain_patterns import PlainPattern, plain_pattern
+from index.weighted_leaves import WeightedLeaf, truth, weighted_leaves
 from schemas.expression import (
     And,
     Cidr,
