@@ -11,11 +11,11 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from index.block.kernel import kernel
 from index.byte_rows import ByteRows
 from index.derivations import Family
 from index.derived_columns import Column, columns_of
 from index.event_block import EventBlock
+from index.kernel import kernel
 from index.numbers import NumberPairs
 from index.value_rows import number_rows, value_rows
 from schemas.values import Value

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block.kernel import kernel
 from index.derivations import Family
 from index.derived_numbers import NONE, WHOLE, Results, numeric_results
 from index.event_block import EventBlock
 from index.exact_numbers import ExactNumbers
+from index.kernel import kernel
 from schemas.derived import FUNCTIONS, derived_values
 from schemas.values import Number, Value
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block.kernel import inlined, kernel
 from index.exact_numbers import END, ExactNumbers
+from index.kernel import inlined, kernel
 from index.numbers import EXACT
 from schemas.derived import derived_values
 from schemas.values import INT64_MIN

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block.kernel import kernel
 from index.byte_rows import ByteRows, Offsets
+from index.kernel import kernel
 from schemas.values import INT64_MAX, INT64_MIN, Value
 
 PROBE_LIMIT = 64

@@ -7,7 +7,7 @@ from numba import types
 from numba.cpython.unsafe.numbers import trailing_zeros as _trailing_zeros
 from numba.extending import overload
 
-from index.block.kernel import inlined
+from index.kernel import inlined
 
 
 def lowest_bit(word):  # type: ignore[no-untyped-def]

@@ -12,10 +12,10 @@ import numpy as np
 
 from index.block.bits import lowest_bit
 from index.block.hits import Hits
-from index.block.kernel import kernel
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
 from index.engine import Matches
+from index.kernel import kernel
 
 _LEAST_PAGE, _MOST_PAGE = 4, 9
 """Slips a page, as powers of two: the largest is a page of the system's memory, so that copying out is one stretch."""

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block.bits import lowest_bit, ones
-from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.masks import derive
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
 from index.block.scoring import clause_points, literal_points
+from index.kernel import inlined, kernel
 
 Number = TypeVar("Number", np.int32, np.int64, np.uint64)
 

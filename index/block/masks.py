@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, REACH, Int32s, Int64s, UInt64s
 from index.block.rank_tables import RankTables, joined, runs_of
+from index.kernel import inlined, kernel
 
 LAST_RANK = 2**31 - 2
 """No rank is higher."""

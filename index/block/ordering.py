@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import Int32s, Int64s
 from index.engine import Matches
+from index.kernel import inlined, kernel
 
 Number = TypeVar("Number", np.int32, np.int64)
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import Int32s, Int64s, UInt64s
+from index.kernel import inlined, kernel
 
 CELLS = 4
 """Guides a rank at hand: most cells have none then, so that a place is found without steps."""

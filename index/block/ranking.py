@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import Float64s, Int32s, Int64s
 from index.block.ordering import Runs
+from index.kernel import inlined, kernel
 
 RANK_LIMIT = 10_000
 """Events that want more matches than this get all, cut to their number when they have been ordered."""

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.conjunctions import Programs
-from index.block.kernel import inlined, kernel
 from index.block.layout import (
     ALL,
     GENERAL,
@@ -28,6 +27,7 @@ from index.block.layout import (
     Int64s,
 )
 from index.block.leaves import LeafTable
+from index.kernel import inlined, kernel
 
 
 class Copies(NamedTuple):

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.kernel import inlined, kernel
 from index.block.layout import (
     INTERVAL,
     KIND_SHIFT,
@@ -32,6 +31,7 @@ from index.block.layout import (
     UInt64s,
 )
 from index.block.rank_tables import is_inside, joined, runs_of
+from index.kernel import inlined, kernel
 
 FOUND = -1
 EMPTY = -2

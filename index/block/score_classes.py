@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import ADD, CLOSE, OPEN_AND, TREE, Int64s, UInt8s, UInt64s
 from index.block.scoring import two_words
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 CLASSES = 8

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.layout import (
     ADD,
     CLOSE,
@@ -27,6 +26,7 @@ from index.block.layout import (
     UInt8s,
 )
 from index.block.masks import derive, lower_bound
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 ROUNDINGS = 2.0**14

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.conjunctions import Programs
-from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, Int32s, Int64s
+from index.kernel import inlined, kernel
 
 RAREST, COMMONEST = 1e-6, 0.99
 """Frequencies beyond these count as these."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.kernel import inlined, kernel
 from index.block.layout import LINEAR, NO_MATCH
 from index.block.masks import derive
 from index.block.ranking import offer, too_late
 from index.block.records import FOUND, many, one, size_of
 from index.block.scoring import clause_points, literal_points, plain_points, weight_of
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 FEW_RANKED = 4

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from index.block.kernel import kernel
 from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries, fill_plain
@@ -18,6 +17,7 @@ from index.derivations import families
 from index.derived_block import ExtendedBlock, extended
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import kernel
 from index.terms import Dictionary, find_key
 from index.value_rows import value_rows
 

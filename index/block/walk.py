@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.kernel import inlined, kernel
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
 from index.block.records import FEW_RANGED, FOUND, many, one, refused, size_of
 from index.block.scoring import plain_points
+from index.kernel import inlined, kernel
 
 FEW = 3
 """A group of programs that at most so many events reach is tested event by event."""

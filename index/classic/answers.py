@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block.kernel import inlined, kernel
 from index.classic.arrays import Int32s, Int64s, UInt8s
 from index.engine import Matches
+from index.kernel import inlined, kernel
 
 NO_THRESHOLD = np.iinfo(np.int64).min
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.vocabulary import Vocabulary
 from index.classic import answers as held
 from index.classic.arrays import Arrays, Int32s, Int64s, group, read_only
@@ -32,6 +31,7 @@ from index.classic.owners import Owners, offer_owners
 from index.classic.postings import Postings, build_postings
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 VIOLATED = -(2**30)

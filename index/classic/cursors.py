@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.classic.arrays import Int32s, Int64s
 from index.classic.counters import ENTRIES, READ
 from index.classic.keys import EventKeys
 from index.classic.postings import NO_SLOT, Postings
+from index.kernel import inlined, kernel
 
 
 class Cursors(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.block.kernel import kernel
 from index.classic.arrays import Int32s, Int64s, UInt8s
+from index.kernel import kernel
 
 
 class LabelArrays(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.block.kernel import kernel
 from index.classic.arrays import Int32s
+from index.kernel import kernel
 
 
 class IntervalArrays(NamedTuple):

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.vocabulary import ALWAYS
 from index.classic import answers as held
 from index.classic.answers import NO_THRESHOLD
@@ -44,6 +43,7 @@ from index.classic.pruning import bound_lists, falls_short, missing
 from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import inlined, kernel
 from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
 

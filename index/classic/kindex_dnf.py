@@ -26,7 +26,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.vocabulary import Vocabulary
 from index.classic import answers as held
 from index.classic.answers import NO_THRESHOLD
@@ -43,6 +42,7 @@ from index.classic.pruning import best_sum, bound_lists, falls_short, missing
 from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 

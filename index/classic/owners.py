@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.block.kernel import inlined
 from index.classic import answers as held
 from index.classic.arrays import Int32s, Int64s
+from index.kernel import inlined
 
 
 class Owners(NamedTuple):

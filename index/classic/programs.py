@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.block.vocabulary import ALWAYS, NEVER
 from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, UInt8s
 from index.classic.keys import KeyTable
 from index.classic.literals import LiteralReader, Posted
 from index.classic.refusals import unsupported
+from index.kernel import inlined, kernel
 from index.normal_form import normalise
 from schemas.expression import And, Expression, Or
 from schemas.records import Subscription

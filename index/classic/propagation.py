@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.frequencies import Frequencies
-from index.block.kernel import inlined, kernel
 from index.block.ladders import Ladders
 from index.block.vocabulary import Inside, Vocabulary
 from index.classic import answers as held
@@ -39,6 +38,7 @@ from index.classic.owners import Owners, offer_owners
 from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.classic.answers import NO_THRESHOLD
+from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 

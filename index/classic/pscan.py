@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import inlined, kernel
 from index.classic import answers as held
 from index.classic.arrays import Arrays, Int32s, Int64s, group
 from index.classic.counters import CANDIDATES, ENTRIES, READ
@@ -27,6 +26,7 @@ from index.classic.program_engine import ProgramEngine, ProgramMatcher
 from index.classic.programs import CLOSE, holds, mark, needs_no_key, score
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import inlined, kernel
 
 
 class PostedPrograms(NamedTuple):

@@ -12,7 +12,6 @@ modes relaxed and threshold.
 
 from __future__ import annotations
 
-from index.block.kernel import kernel
 from index.classic import answers as held
 from index.classic.counters import CANDIDATES
 from index.classic.event_matcher import Run
@@ -21,6 +20,7 @@ from index.classic.program_engine import ProgramEngine, ProgramMatcher
 from index.classic.programs import holds, mark, score
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.kernel import kernel
 
 
 class Scan(ProgramEngine):

@@ -11,7 +11,6 @@ from abc import abstractmethod
 
 import numpy as np
 
-from index.block.kernel import kernel
 from index.classic.arrays import Arrays, Int32s, group
 from index.classic.counters import CANDIDATES
 from index.classic.cursors import Cursors, satisfied
@@ -22,6 +21,7 @@ from index.classic.tree_engine import Plantation
 from index.classic.tree_layout import PlaceArrays
 from index.classic.tree_matcher import TreeMatcher
 from index.engine import Parts
+from index.kernel import kernel
 
 
 def index_arrays(plants: Plantation, with_literals: bool = False) -> Arrays:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.block.kernel import kernel
 from index.classic.arrays import Int32s, Int64s
 from index.classic.tree_layout import CLOSE, OPEN_AND
+from index.kernel import kernel
 
 
 class LiteralArrays(NamedTuple):

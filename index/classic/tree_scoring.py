@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.kernel import kernel
 from index.classic.arrays import Int64s, UInt8s
 from index.classic.tree_layout import CLOSE, OPEN_AND
+from index.kernel import kernel
 from schemas.values import SCORE_SCALE
 
 
