@@ -226,7 +226,7 @@ class Compiler:
         done: dict[int, int] = {}
         for branch in postorder(root) if root.scores else ():
             bounds = [done.pop(id(arg)) if isinstance(arg, Branch) else self._leaf_bound(arg) for arg in branch.args]
-            done[id(branch)] = sum(bounds) if branch.conjunction else max(bounds)
+            done[id(branch)] = sum(bounds) if branch.conjunction else max(bounds, default=0)
         return done.get(id(root), 0)
 
     def _leaf_bound(self, node: Test | Constant) -> int:

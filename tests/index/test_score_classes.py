@@ -13,7 +13,7 @@ from index.block import hits, score_classes
 from index.block.engine import BlockEngine
 from index.block.matcher import Words
 from index.event_block import EventBlock
-from schemas.expression import And, Expression, In, Not, NotIn, Or, Range
+from schemas.expression import And, Derive, Expression, In, Not, NotIn, Or, Range
 from schemas.records import Event, Mode, Subscription
 from tests.contract.support import agree, rows
 from tests.strategies import rich_events, rich_subscriptions
@@ -117,3 +117,27 @@ def test_a_product_keeps_what_its_argument_does_not_hold_for_only_in_the_clause_
         assert score_classes._multiply((0,), classes, frame, 4)
         found = zip(classes.points[frame].tolist(), classes.mask[frame, :, 0].tolist(), strict=True)
         assert sorted(list(found)[: classes.size[frame]]) == [*rest, (6, 0b00010), (7, 0b01100)]
+
+
+@pytest.mark.parametrize(("mode", "threshold"), [("relaxed", None), ("threshold", 0.5), ("threshold", 0.6)])
+@pytest.mark.parametrize(
+    "never",
+    [
+        Range("a", gt=5, lt=5),
+        Range(Derive("add", "a", (2**62,)), gt=-1, lt=0),
+        Range(Derive("length", "a"), lt=0),
+        In(Derive("lower", "a"), ("A",)),
+    ],
+    ids=["empty", "no such sum", "no such length", "no such letters"],
+)
+def test_a_weighted_leaf_that_never_holds_has_its_part_in_the_weights_alone(
+    never: Expression, mode: Mode, threshold: float | None
+) -> None:
+    population = [
+        Subscription("0", And((In("a", (1,)), never)), mode=mode, threshold=threshold),
+        Subscription("1", And((never, In("b", (1,), (3.0,)), In("c", (1,)))), mode=mode, threshold=threshold),
+        Subscription("2", never, mode=mode, threshold=threshold),
+    ]
+    events = [Event({"a": (1 + i % 2, "x"), "b": (1 + i // 2 % 2,), "c": (1 + i // 4 % 2,)}) for i in range(40)]
+    for words in (1, 8):
+        agree(BlockEngine(words), population, events)
