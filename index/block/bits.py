@@ -11,15 +11,28 @@ from index.kernel import inlined
 
 
 def lowest_bit(word):  # type: ignore[no-untyped-def]
-    """Return the place, 0 to 63, of the lowest bit set in a word that is not 0."""
+    """Return the place, 0 to 63, of the lowest bit set in a word; 64 if the word is 0."""
     number = int(word)
-    return (number & -number).bit_length() - 1
+    return (number & -number).bit_length() - 1 if number else 64
 
 
 @overload(lowest_bit)
 def _lowest_bit(word):  # type: ignore[no-untyped-def]
     if word == types.uint64:
         return lambda word: np.int64(_trailing_zeros(word))  # type: ignore[call-arg]
+    return None
+
+
+def without_lowest(word):  # type: ignore[no-untyped-def]
+    """Return the word without its lowest bit set; 0 if the word is 0, of which NumPy would warn."""
+    number = int(word)
+    return np.uint64(number & number - 1) if number else np.uint64(0)
+
+
+@overload(without_lowest)
+def _without_lowest(word):  # type: ignore[no-untyped-def]
+    if word == types.uint64:
+        return lambda word: word & word - np.uint64(1)
     return None
 
 

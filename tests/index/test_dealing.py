@@ -37,9 +37,9 @@ def _expected(rows: list[tuple[int, int, list[int]]]) -> list[tuple[int, int, in
     )
 
 
-def _dealt(rows: list[tuple[int, int, list[int]]], words: int) -> list[tuple[int, int, int]]:
+def _dealt(rows: list[tuple[int, int, list[int]]], words: int, events: int) -> list[tuple[int, int, int]]:
     matches = sum(len(set(events)) for _, _, events in rows)
-    out = dealt(_hits(rows, words), len(rows), matches, (2 * OWNERS).bit_length(), FIRST, 64 * words)
+    out = dealt(_hits(rows, words), len(rows), matches, (2 * OWNERS).bit_length(), FIRST, events)
     return list(zip(out.event.tolist(), out.subscription.tolist(), out.score.tolist(), strict=True))
 
 
@@ -48,14 +48,15 @@ def _dealt(rows: list[tuple[int, int, list[int]]], words: int) -> list[tuple[int
 @given(data=st.data())
 def test_hits_are_dealt_in_order_and_an_owners_best_alone(words: int, data: st.DataObject) -> None:
     points = st.one_of(st.integers(0, 5), st.integers(-(2**62), 2**62), st.sampled_from([2**20, 2**21, -(2**63) + 1]))
-    events = st.lists(st.integers(0, 64 * words - 1), min_size=1, max_size=70)
-    rows = data.draw(st.lists(st.tuples(st.integers(0, OWNERS - 1), points, events), max_size=60))
+    size = data.draw(st.integers(64 * words - 63, 64 * words))
+    events = st.lists(st.integers(0, size - 1), min_size=1, max_size=70)
+    rows = data.draw(st.lists(st.tuples(st.integers(0, OWNERS - 1), points, events), max_size=200))
     several = {owner for owner in range(OWNERS) if sum(row[0] == owner for row in rows) > 1}
     flagged = [(owner << 1 | (owner in several), got, held) for owner, got, held in rows]
-    assert _dealt(flagged, words) == _expected(flagged)
+    assert _dealt(flagged, words, size) == _expected(flagged)
 
 
-def test_an_events_matches_fill_many_pages() -> None:
+def test_an_events_hits_fill_many_words() -> None:
     rng = np.random.default_rng(5)
     rows = [
         (2 * int(owner), int(rng.integers(3)) << 20, sorted({0, *rng.integers(0, 512, 30).tolist()}))
@@ -67,4 +68,4 @@ def test_an_events_matches_fill_many_pages() -> None:
 
 
 def test_no_hits_are_no_matches() -> None:
-    assert _dealt([], 8) == []
+    assert _dealt([], 8, 512) == []
