@@ -155,8 +155,8 @@ class BlockMatcher:
             scoring.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
 
-    def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64]) -> int:
-        """List the groups of a tier that alive events reach."""
+    def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64], listed: int = 0) -> int:
+        """List the groups of a tier that alive events reach, behind those that are listed; return how many are then."""
         chunk, memory, postings = marked.chunk, marked.memory, self.postings
         groups = walk.pick(
             (0,) * span.words,
@@ -169,6 +169,7 @@ class BlockMatcher:
             memory.start,
             memory.live_group,
             memory.live_row,
+            listed,
         )
         if tier > 0:
             return int(groups)
@@ -191,15 +192,17 @@ class BlockMatcher:
         everyone = np.full(span.words, ~np.uint64(0))
         collected = Collected(span.first, view.entries.plain[span.first : span.stop], span.words)
         arrays = self._rows, self.postings, self._scores
+        groups = 0
         for tier in range(len(self.postings.tier_bound)):
-            groups = self._pick(marked, span, tier, everyone)
-            cursor = np.array([0, -1, 0])
-            while cursor[0] < groups:
-                n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, found)
-                if n:
-                    counted = collected.tally(n, found)
-                    self._use_room(counted.all, marked)
-                    collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
+            groups = self._pick(marked, span, tier, everyone, groups)
+        # one call for all tiers: to hand over so many arrays takes as long as hundreds of records
+        cursor = np.array([0, -1, 0])
+        while cursor[0] < groups:
+            n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, found)
+            if n:
+                counted = collected.tally(n, found)
+                self._use_room(counted.all, marked)
+                collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
         self._memory.end(marked.chunk, marked.touched)
         return collected.matches(self.count)
 

@@ -7,6 +7,7 @@ event has several, an interval is covered by two overlapping runs of 2**k ranks,
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -90,8 +91,9 @@ class RankTables(NamedTuple):
         return cls(first, size, several, table, guide, shift, guides, ranks, masks, row, held)
 
     @classmethod
+    @cache
     def none(cls, words: int) -> RankTables:
-        """Return the tables of no ladders."""
+        """Return the tables of no ladders, which are always the same."""
         nothing = np.zeros(0, np.int32)
         return cls.of(nothing, nothing, nothing, 0, words)
 

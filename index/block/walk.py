@@ -23,9 +23,8 @@ FEW_LINEAR = 1
 
 
 @kernel
-def pick(lanes, touched, n, tier, alive, masks, postings, start, live_group, live_row):  # type: ignore[no-untyped-def]
-    """List the groups of a tier that alive events reach, with the rows they are posted under; return their number."""
-    end = 0
+def pick(lanes, touched, n, tier, alive, masks, postings, start, live_group, live_row, end):  # type: ignore[no-untyped-def]
+    """Append the groups of a tier that alive events reach, with the rows they are posted under; return the new end."""
     first = tier * (len(postings.shared_start) - 1)
     group_start, group_second = postings.group_start, postings.group_second
     for i in range(-1, n):
