@@ -129,7 +129,7 @@ def _touched(rows: Sequence[Measured]) -> Iterator[str]:
 
 def _ordering(block: BlockResult) -> float:
     """Return the milliseconds an event that matches take to be put in order, by either way."""
-    return block.phases.get("dealing", 0.0) + block.phases.get("ordering", 0.0)
+    return sum(block.phases.get(name, 0.0) for name in ("dealing", "turning", "ordering"))
 
 
 def _compared(rows: Sequence[Measured]) -> Iterator[str]:

@@ -79,7 +79,7 @@ def pack(owner, points, best, shift, owner_bits, place, key):  # type: ignore[no
 
 @kernel
 def number_scores(order, owner, points, slips, score):  # type: ignore[no-untyped-def]
-    """Write the slips of hits in order, and the numbered scores; return how many owners have several clauses."""
+    """Write the slips of hits in order, and the numbered scores; return how many owner words say several clauses."""
     number, doubtful = -1, np.int64(0)
     for i in range(len(order)):
         hit = order[i]

@@ -15,6 +15,7 @@ import numpy as np
 
 from index.block.layout import Float64s, Int32s, Int64s
 from index.block.ordering import Runs
+from index.block.owner_slots import first_slot
 from index.kernel import inlined, kernel
 
 RANK_LIMIT = 10_000
@@ -220,7 +221,7 @@ def _distinct(best, start, size):  # type: ignore[no-untyped-def]
     for place in range(start, start + size):
         owner, points = best.owner[place], best.points[place]
         if owner & 1:
-            slot = int((owner >> 1) * np.int64(40503) & (slots - 1))
+            slot = first_slot(owner, slots)
             while table[slot] >= 0 and best.owner[start + table[slot]] != owner:
                 slot = (slot + 1) & (slots - 1)
             if table[slot] >= 0:

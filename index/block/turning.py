@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from index.block.owner_slots import first_slot
 from index.block.prefetching import prefetch
 from index.kernel import inlined, kernel
 
@@ -19,9 +20,6 @@ TOGETHER = 8
 
 OWNER = (1 << 32) - 1
 """The part of a slip that is an owner word; above it stands the number of the score."""
-
-_MULTIPLIER = 2654435769
-"""An odd number near 2 ** 32 divided by the golden ratio, whose multiples scatter neighbours (Knuth)."""
 
 
 @kernel
@@ -45,8 +43,12 @@ def turn_hits(lanes, order, slips, mask, slots, squares, spare, first_hits, turn
     """
     for word in range(0, turned.shape[1], TOGETHER):
         for y in range(TOGETHER):
-            _gather(lanes, 64 * (word + y), order, mask, squares[y])
-            _drop_doubles(lanes, 64 * (word + y), order, slips, mask, slots, first_hits, squares[y])
+            first = 64 * (word + y)
+            if first >= len(order):
+                squares[y] = 0
+                continue
+            _gather(lanes, first, order, mask, squares[y])
+            _drop_doubles(lanes, first, order, slips, mask, slots, first_hits, squares[y])
             _turn(lanes, squares[y], spare)
         for event in range(len(turned)):
             at = (event & 63) * len(lanes) + (event >> 6)
@@ -69,7 +71,7 @@ def _drop_doubles(lanes, first, order, slips, mask, slots, first_hits, square): 
     """Take from 64 hits the events that a better hit of the same owner has."""
     some = min(64, len(order) - first) if len(slots) else 0
     for i in range(some):
-        prefetch(slots, _slot(slips[min(first + 64 + i, len(slips) - 1)], slots))  # type: ignore[no-untyped-call]
+        prefetch(slots, first_slot(slips[min(first + 64 + i, len(slips) - 1)] & OWNER, len(slots)))  # type: ignore[no-untyped-call]
         first_hits[i] = order[first + i]
         if slips[first + i] & 1:
             first_hits[i] = _first_hit(slips[first + i] & OWNER, order[first + i], slots)
@@ -85,18 +87,12 @@ def _drop_doubles(lanes, first, order, slips, mask, slots, first_hits, square): 
 @inlined
 def _first_hit(owner, hit, slots):  # type: ignore[no-untyped-def]
     """Return the owner's first hit, which is this one if the table has none yet."""
-    at = _slot(owner, slots)
+    at = first_slot(owner, len(slots))
     while slots[at] >= 0 and slots[at] >> 32 != owner:
         at = (at + 1) & (len(slots) - 1)
     if slots[at] < 0:
         slots[at] = owner << 32 | hit
     return slots[at] & OWNER
-
-
-@inlined
-def _slot(slip, slots):  # type: ignore[no-untyped-def]
-    """Return where the table looks first for a slip's owner."""
-    return ((slip & OWNER) * _MULTIPLIER >> 9) & (len(slots) - 1)
 
 
 @inlined
