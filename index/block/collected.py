@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from index.block.answers import Part, Rows
 from index.block.dealing import dealt
 from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays
@@ -12,7 +13,6 @@ from index.block.masks import Chunk
 from index.block.ordering import Dealer, arranged
 from index.block.scoring import Entries
 from index.block.workspace import Memory
-from index.engine import Matches
 
 MANY = 2.5
 """Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
@@ -63,21 +63,17 @@ class Collected:
         )  # fmt: skip
         self._deal(singles, count)
 
-    def matches(self, owners: int) -> Matches:
-        """Return all in the order of `Matches`, each once; ``owners`` is how many subscriptions there are."""
-        found = []
+    def parts(self, owners: int) -> list[Part]:
+        """Return all, each match once; ``owners`` is how many subscriptions there are."""
+        found: list[Part] = []
         if self._matches < MANY * self._size:
             singles = Singles.of(self._matches)
             self._deal(singles, scatter(self._lanes, self._first, self._hits, self._size, singles))
         elif self._size:
-            bits = (2 * owners).bit_length()
-            found.append(dealt(self._hits, self._size, self._matches, bits, self._first, self._events))
+            found.append(dealt(self._hits, self._size, (2 * owners).bit_length(), self._first, self._events))
         if not self._dealer.is_empty:
-            found.append(arranged(owners, [self._dealer.runs()]))
-        if len(found) == 1:
-            return found[0]
-        both = Matches.joined(found)
-        return both.take(np.argsort(both.event, kind="stable"))
+            found.append(Rows.of(arranged(owners, [self._dealer.runs()]), self._first, self._events))
+        return found
 
     def _deal(self, singles: Singles, count: int) -> None:
         if count:

@@ -7,11 +7,13 @@ and they are written as matches, event by event.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from index.block.bits import lowest_bit, ones, without_lowest
 from index.block.hits import Hits
-from index.block.layout import Int32s, Int64s
+from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
 from index.block.prefetching import prefetch
 from index.block.turning import OWNER, TOGETHER, turn_hits
@@ -21,20 +23,48 @@ from index.kernel import inlined, kernel
 _AHEAD = 32
 """How many turns before it is read a row is fetched."""
 
-_UNASKED = 2
-"""Places of a word's bits that are written without asking whether it has so many: most words have few, and a guess that
+_AT_ONCE = ((1.4, 2), (3.0, 4))
+_MOST_AT_ONCE = 6
+"""Of words with so many bits, on the average, so many are taken without asking whether there are any: a guess that
 fails costs more."""
 
 
-def dealt(hits: Hits, size: int, matches: int, owner_bits: int, first: int, events: int) -> Matches:
-    """Return the matches of a chunk's plain events by (event, score falling, ordinal rising), each once.
+class Dealt(NamedTuple):
+    """The matches of a chunk's plain events, still as turned hits.
+
+    Attributes
+    ----------
+    first
+        The chunk's first event.
+    turned
+        uint64 [events, words]: see `index.block.turning.turn_hits`.
+    slips, score
+        int64 [hits], [scores]: an owner word below the number of its score; the scores by number.
+    sizes
+        int64 [events]: how many matches each event has.
+    """
+
+    first: int
+    turned: UInt64s
+    slips: Int64s
+    score: Int64s
+    sizes: Int64s
+
+    def write(self, events: Int64s, places: Int64s, out: Matches) -> None:
+        """See `index.block.answers.Part`."""
+        density = self.sizes.sum() / max(1, self.turned.size)
+        at_once = next((count for most, count in _AT_ONCE if density < most), _MOST_AT_ONCE)
+        room = np.empty(len(self.slips) + _MOST_AT_ONCE, np.int32)
+        write_matches((0,) * at_once, self.turned, self.slips, self.score, room, events, places, out)
+
+
+def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> Dealt:
+    """Return the matches of a chunk's plain events, by score falling and ordinal rising, each once.
 
     Parameters
     ----------
     hits, size
         The hits, whose masks are changed, and how many of them are written.
-    matches
-        How many matches they have at most.
     owner_bits
         How many bits an owner word has.
     first, events
@@ -43,7 +73,7 @@ def dealt(hits: Hits, size: int, matches: int, owner_bits: int, first: int, even
     owner, points, mask = hits.owner[:size], hits.points[:size], hits.mask[:size]
     order = _ordered(owner, points, owner_bits)
     slips, score = np.empty(size, np.int64), np.empty(size, np.int64)
-    doubtful = int(number_scores(order, owner, points, slips, score))
+    doubtful, scores = map(int, number_scores(order, owner, points, slips, score))
     words = -(-size // (64 * TOGETHER)) * TOGETHER
     turned = np.empty((events, words), np.uint64)
     slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
@@ -51,9 +81,9 @@ def dealt(hits: Hits, size: int, matches: int, owner_bits: int, first: int, even
     # rows of squares are a line longer than they must be, which puts them into different sets of the cache
     squares, spare = np.empty((TOGETHER, row + TOGETHER), np.uint64), np.empty(row, np.uint64)
     turn_hits(lanes, order, slips, mask, slots, squares, spare, np.empty(64, np.int64), turned)
-    out = Matches(np.empty(matches, np.int32), np.empty(matches, np.int32), np.empty(matches, np.int64))
-    total = write_matches(turned, slips, score, first, np.empty(size + _UNASKED, np.int32), out)
-    return Matches(out.event[:total], out.subscription[:total], out.score[:total])
+    sizes = np.empty(events, np.int64)
+    count_bits(turned, sizes)
+    return Dealt(first, turned, slips, score[:scores].copy(), sizes)
 
 
 def _ordered(owner: Int32s, points: Int64s, owner_bits: int) -> Int32s:
@@ -79,7 +109,13 @@ def pack(owner, points, best, shift, owner_bits, place, key):  # type: ignore[no
 
 @kernel
 def number_scores(order, owner, points, slips, score):  # type: ignore[no-untyped-def]
-    """Write the slips of hits in order, and the numbered scores; return how many owner words say several clauses."""
+    """Write the slips of hits in order, and the numbered scores.
+
+    Returns
+    -------
+    doubtful, scores
+        How many owner words say that there are other clauses; how many scores there are.
+    """
     number, doubtful = -1, np.int64(0)
     for i in range(len(order)):
         hit = order[i]
@@ -91,41 +127,47 @@ def number_scores(order, owner, points, slips, score):  # type: ignore[no-untype
             score[number] = points[hit]
         slips[i] = np.int64(number) << 32 | np.int64(owner[hit])
         doubtful += np.int64(owner[hit] & 1)
-    return doubtful
+    return doubtful, number + 1
 
 
 @kernel
-def write_matches(turned, slips, score, first, places, out):  # type: ignore[no-untyped-def]
-    """Write each event's slips as matches; return how many there are.
-
-    ``places`` has room for all slips and for `_UNASKED` more.
-    """
-    written = 0
+def count_bits(turned, sizes):  # type: ignore[no-untyped-def]
+    """Write how many bits each event's words have."""
     for event in range(len(turned)):
-        n = list_places(turned, event, places)
-        for i in range(n):
-            slip = slips[places[i]]
-            out.event[written + i] = first + event
-            out.subscription[written + i] = (slip & OWNER) >> 1
-            out.score[written + i] = score[slip >> 32]
-        written += n
-    return written
+        n = np.int64(0)
+        for word in range(turned.shape[1]):
+            n += np.int64(ones(turned[event, word]))
+        sizes[event] = n
+
+
+@kernel
+def write_matches(at_once, turned, slips, score, room, events, places, out):  # type: ignore[no-untyped-def]
+    """Write each event's slips as matches, from its place on; ``room`` is for all slips and for some more.
+
+    ``at_once`` is a tuple, as ``lanes`` is in `index.block.walk.walk`: so many bits of a word are taken at a time.
+    """
+    for i in range(len(turned)):
+        n, written = list_bits(at_once, turned, i, room), places[i]
+        for k in range(n):
+            slip = slips[room[k]]
+            out.event[written + k] = events[i]
+            out.subscription[written + k] = (slip & OWNER) >> 1
+            out.score[written + k] = score[slip >> 32]
 
 
 @inlined
-def list_places(turned, event, places):  # type: ignore[no-untyped-def]
+def list_bits(at_once, turned, event, room):  # type: ignore[no-untyped-def]
     """Write the places of an event's bits, in order; return how many there are."""
     n = np.int64(0)
     for word in range(turned.shape[1]):
         bits, place = turned[event, word], 64 * word
         end = n + np.int64(ones(bits))
-        for _ in range(_UNASKED):
-            places[n] = place + lowest_bit(bits)  # type: ignore[no-untyped-call]
-            bits = without_lowest(bits)  # type: ignore[no-untyped-call]
-            n += 1
-        while bits != np.uint64(0):
-            places[n] = place + lowest_bit(bits)  # type: ignore[no-untyped-call]
-            bits = without_lowest(bits)  # type: ignore[no-untyped-call]
-            n += 1
+        while True:
+            for _ in range(len(at_once)):
+                room[n] = place + lowest_bit(bits)  # type: ignore[no-untyped-call]
+                bits = without_lowest(bits)  # type: ignore[no-untyped-call]
+                n += 1
+            if n >= end:
+                break
         n = end
     return n

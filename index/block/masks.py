@@ -33,6 +33,8 @@ class Marks(NamedTuple):
         for neither.
     test_start, test_row
         int64 [terms of the block + 1], int32: the rows of the tests that the term satisfies.
+    order
+        int64 [events]: the block's events in the order in which they are matched, which numbers the events of all else.
     """
 
     offsets: Int64s
@@ -41,6 +43,7 @@ class Marks(NamedTuple):
     exists_row: Int32s
     test_start: Int64s
     test_row: Int32s
+    order: Int64s
 
 
 class Chunk(NamedTuple):
@@ -72,9 +75,10 @@ class Chunk(NamedTuple):
 def scatter(first, stop, marks, masks, stamp, epoch, touched):  # type: ignore[no-untyped-def]
     """Set the bits of events ``first`` to ``stop`` and return how many rows were touched; row 0 is not listed."""
     n = 0
-    for event in range(first, stop):
-        word = (event - first) >> 6
-        bit = np.uint64(1) << np.uint64((event - first) & 63)
+    for place in range(first, stop):
+        event = marks.order[place]
+        word = (place - first) >> 6
+        bit = np.uint64(1) << np.uint64((place - first) & 63)
         masks[ALL, word] |= bit
         for entry in range(marks.offsets[event], marks.offsets[event + 1]):
             term = marks.term[entry]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from index.block import masks, scoring, top, walk
+from index.block.answers import Part, Rows, written
 from index.block.collected import Collected
-from index.block.layout import PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
+from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
 from index.block.ordering import Runs, arranged
 from index.block.ranking import RANK_LIMIT, Best
@@ -28,7 +29,10 @@ _CHOSEN: tuple[Words, ...] = (1, 8)
 
 
 class Span(NamedTuple):
-    """The block's ``chunk``-th chunk: events ``first`` to ``stop``, matched together with masks of ``words`` words."""
+    """The block's ``chunk``-th chunk: events ``first`` to ``stop``, matched together with masks of ``words`` words.
+
+    Events are numbered as in `index.block.translate.View`.
+    """
 
     chunk: int
     first: int
@@ -107,26 +111,28 @@ class BlockMatcher:
         both = Matches.joined(found)
         return both.take(np.argsort(both.event, kind="stable"))
 
-    def listings(self, block: EventBlock) -> Iterator[tuple[Span, Marked, int]]:
-        """Yield each chunk with how many groups are listed for each of its tiers, all of its events being alive."""
-        for span, view in self._views(block):
+    def listings(self, block: EventBlock) -> Iterator[tuple[Int64s, Marked, int]]:
+        """Yield each chunk's events with how many groups are listed for each of its tiers, all events being alive."""
+        cut = spans(block.size, self._words)
+        view = self._view(block, cut)
+        for span in cut:
             marked = self._mark(view, span)
             for tier in range(len(self.postings.tier_bound)):
-                yield span, marked, self._pick(marked, span, tier, np.full(span.words, ~np.uint64(0)))
+                everyone = np.full(span.words, ~np.uint64(0))
+                yield view.marks.order[span.first : span.stop], marked, self._pick(marked, span, tier, everyone)
             self._memory.end(marked.chunk, marked.touched)
 
-    def _views(self, block: EventBlock) -> Iterator[tuple[Span, View]]:
-        cut = spans(block.size, self._words)
-        view = self._translator.view(block, cut[0].stop if cut else 1)
-        for span in cut:
-            yield span, view
+    def _view(self, block: EventBlock, cut: Sequence[Span]) -> View:
+        return self._translator.view(block, cut[0].stop if cut else 1)
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
-        views = self._views(block)
+        cut = spans(block.size, self._words)
+        view = self._view(block, cut)
+        order = view.marks.order
         if few:
-            return arranged(self.count, [self._best(view, span, block) for span, view in views])
-        chunks = [self._all(view, span) for span, view in views]
-        found = chunks[0] if len(chunks) == 1 else Matches.joined(chunks)
+            found = arranged(self.count, [self._best(view, span, block.top[order]) for span in cut])
+            return written([Rows.of(found, 0, block.size)], order) if view.is_arranged else found
+        found = written([part for span in cut for part in self._all(view, span)], order)
         if not (block.top > 0).any():
             return found
         limits = block.top[found.event]
@@ -186,8 +192,8 @@ class BlockMatcher:
             )
         )
 
-    def _all(self, view: View, span: Span) -> Matches:
-        """Return all matches of a span, in order."""
+    def _all(self, view: View, span: Span) -> list[Part]:
+        """Return all matches of a span."""
         marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = np.full(span.words, ~np.uint64(0))
         collected = Collected(span.first, view.entries.plain[span.first : span.stop], span.words)
@@ -204,13 +210,13 @@ class BlockMatcher:
                 self._use_room(counted.all, marked)
                 collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
         self._memory.end(marked.chunk, marked.touched)
-        return collected.matches(self.count)
+        return collected.parts(self.count)
 
-    def _best(self, view: View, span: Span, block: EventBlock) -> Runs:
+    def _best(self, view: View, span: Span, wanted: Int32s) -> Runs:
         """Return the best matches of a span, as many as each event wants."""
         marked = self._mark(view, span)
         events = span.stop - span.first
-        best = Best.of(block.top[span.first : span.stop], self.count)
+        best = Best.of(wanted[span.first : span.stop], self.count)
         postings = self.postings
         scoring.limits(
             span.first, events, view.entries, postings.row_attribute, postings.attribute_sums, best.scale, best.slack

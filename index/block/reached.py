@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from index.block.matcher import BlockMatcher, Marked, Span
+from index.block.matcher import BlockMatcher, Marked
 from index.event_block import EventBlock
 
 
@@ -32,12 +32,12 @@ def candidates(matcher: BlockMatcher, block: EventBlock) -> tuple[npt.NDArray[np
     They are a superset of the matches.
     """
     postings, pairs = matcher.postings, []
-    for span, marked, listed in matcher.listings(block):
+    for events, marked, listed in matcher.listings(block):
         for at in range(listed):
             group = marked.memory.live_group[at]
             records = slice(*postings.group_record[group : group + 2])
             owners = np.unique(postings.record_owner[records] >> 1)
-            pairs.append(np.stack(np.meshgrid(_reached(matcher, marked, at, span), owners), -1).reshape(-1, 2))
+            pairs.append(np.stack(np.meshgrid(_reached(matcher, marked, at, events), owners), -1).reshape(-1, 2))
     found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
     return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
 
@@ -55,8 +55,8 @@ def touched(matcher: BlockMatcher, block: EventBlock) -> Touched:
     return Touched(records, postings.words.itemsize * words + a_record * records)
 
 
-def _reached(matcher: BlockMatcher, marked: Marked, at: int, span: Span) -> npt.NDArray[np.int64]:
-    """Return the events that reach a listed group."""
+def _reached(matcher: BlockMatcher, marked: Marked, at: int, events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return those of a chunk's events that reach a listed group."""
     memory, held = marked.memory, marked.chunk.masks
     bits = held[memory.live_row[at]] & held[matcher.postings.group_second[memory.live_group[at]]]
-    return span.first + np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+    return events[np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))]

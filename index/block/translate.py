@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from index.block.arrangement import Arrangement, Standing
 from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries, fill_plain
@@ -51,11 +52,16 @@ _NONE_RANKED = Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
 
 
 class View(NamedTuple):
-    """A block as one segment sees it: what its entries set, where they stand on ladders, what of them can score."""
+    """A block as one segment sees it: what its entries set, where they stand on ladders, what of them can score.
+
+    Events are numbered in the order in which they are matched, ``marks.order``; ``is_arranged`` says that this is not
+    the block's order.
+    """
 
     marks: Marks
     ranked: Ranked
     entries: Entries
+    is_arranged: bool
 
 
 class Translator:
@@ -82,6 +88,7 @@ class Translator:
         self._tests = ValueTests(parts, first_exists + len(exists))
         self._row_attribute, self._attribute_sums = parts["row_attribute"], parts["attribute_sums"]
         names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
+        self._arrangement = Arrangement(parts, self._terms.tags)
         self._derived = families(name.decode("utf-8", "surrogatepass") for name in names)
         self._members = {family: self._find_names(value_rows(family.names)) for family in self._derived}
 
@@ -89,11 +96,17 @@ class Translator:
         """Translate a block that is to be matched in chunks of this many events."""
         block = extended(block, self._derived) if self._derived else block
         attribute, term_row, exists_row = self._rows_of(block)
-        tests = self._tests.rows(block, attribute)
+        tests, order = self._tests.rows(block, attribute), np.arange(block.size)
+        marks = Marks(block.offsets, block.term, term_row, exists_row, *tests, order)
+        standing = Standing(attribute, *self._ranks(block, attribute))
+        arranged = self._arrangement.order(marks, standing, chunk_size)
+        if arranged is not None:
+            marks = marks._replace(order=arranged)
         return View(
-            Marks(block.offsets, block.term, term_row, exists_row, *tests),
-            self._ranked(block, attribute, term_row, chunk_size),
-            self._entries(block, term_row),
+            marks,
+            self._ranked(block, standing, marks, chunk_size),
+            self._entries(block, marks),
+            arranged is not None,
         )
 
     def _rows_of(self, block: EventBlock) -> tuple[Int32s, Int32s, Int32s]:
@@ -132,23 +145,28 @@ class Translator:
     def _find_names(self, names: ByteRows) -> Int32s:
         return self._attributes.find(np.zeros(len(names), np.int32), names)
 
-    def _ranked(self, block: EventBlock, attribute: Int32s, term_row: Int32s, chunk_size: int) -> Ranked:
+    def _ranked(self, block: EventBlock, standing: Standing, marks: Marks, chunk_size: int) -> Ranked:
         """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""
         if not self.ladders:
             return _NONE_RANKED
-        found = [_standing(block, *self._ranks(block, attribute))]
+        found = [_standing(block, standing.ladder, standing.rank)]
         if self._has_members:
-            found.append(_standing(block, self._member_ladder[attribute], term_row))
+            found.append(_standing(block, self._member_ladder[standing.attribute], marks.term_row))
         event, ladder, rank = (np.concatenate(column) for column in zip(*found, strict=True))
+        place = np.empty(block.size, np.int32)
+        place[marks.order] = np.arange(block.size)
+        event = place[event]
         chunk = event // np.int32(chunk_size)
         order = np.argsort((chunk.astype(np.int64) * self.ladders + ladder) << 32 | rank, kind="stable")
         return Ranked(chunk[order], event[order], ladder[order], rank[order])
 
     def _ranks(self, block: EventBlock, attribute: Int32s) -> tuple[Int32s, Int32s]:
         """Return for each of the block's terms its ladder, or -1, and its rank there."""
+        rank = np.zeros(len(attribute), np.int32)
+        if not self.ladders:
+            return np.full_like(rank, -1), rank
         ladders, keys, numbers = self._arrays, block.keys, block.numbers
         ladder = np.where(np.isnan(numbers.double), -1, self._number_ladder[attribute])
-        rank = np.zeros(len(ladder), np.int32)
         _rank_numbers(
             ladder,
             numbers.double,
@@ -174,12 +192,12 @@ class Translator:
             ladder = np.maximum(ladder, texts)
         return ladder, rank
 
-    def _entries(self, block: EventBlock, term_row: Int32s) -> Entries:
+    def _entries(self, block: EventBlock, marks: Marks) -> Entries:
         """Return the entries that the segment knows, ascending within each event."""
         start = np.zeros(block.size + 1, np.int64)
         term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
-        known = _known(block.offsets, block.term, block.weight, term_row, start, term, weight)
-        term, weight, plain = term[:known], weight[:known], block.plain
+        known = _known(marks, block.weight, start, term, weight)
+        term, weight, plain = term[:known], weight[:known], block.plain[marks.order]
         if not plain.all():
             plain = np.empty(block.size, np.bool_)
             fill_plain(start, term, weight, self._row_attribute, self._attribute_sums, plain)
@@ -212,13 +230,15 @@ def _find_rows(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _known(offsets, block_term, block_weight, term_row, start, term, weight):  # type: ignore[no-untyped-def]
+def _known(marks, block_weight, start, term, weight):  # type: ignore[no-untyped-def]
     """Write what the segment knows of each event's entries, ascending and stable; return how many there are."""
     n = 0
     for event in range(len(start) - 1):
-        for entry in range(offsets[event], offsets[event + 1]):
-            if term_row[block_term[entry]] > 0:
-                term[n], weight[n] = term_row[block_term[entry]] - 1, block_weight[entry]
+        of = marks.order[event]
+        for entry in range(marks.offsets[of], marks.offsets[of + 1]):
+            row = marks.term_row[marks.term[entry]]
+            if row > 0:
+                term[n], weight[n] = row - 1, block_weight[entry]
                 n += 1
         start[event + 1] = n
         if n - start[event] > _INSERTED:

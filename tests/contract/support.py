@@ -35,13 +35,14 @@ from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotI
 from schemas.json_event import decode_event
 from schemas.records import Event, Subscription
 from schemas.values import Value
+from tests.shuffled import ShuffledEngine
 
 Make = Callable[[], Engine]
 
 BLOCK: dict[str, Make] = {
     "block": BlockEngine,
     "block-1": lambda: BlockEngine(1),
-    "block-2": lambda: BlockEngine(2),
+    "block-2": lambda: ShuffledEngine(2),
     "block-4": lambda: BlockEngine(4),
     "block-8": lambda: BlockEngine(8),
 }

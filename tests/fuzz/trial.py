@@ -20,6 +20,7 @@ from index.found import combine
 from index.oracle import match_subscription
 from schemas.records import Event, Subscription
 from tests.fuzz.reference import Reference
+from tests.shuffled import ShuffledEngine
 
 WIDTHS: tuple[Words, ...] = get_args(Words)
 SAMPLE = 40
@@ -47,6 +48,11 @@ class Counts:
     matches: int = 0
     compared: int = 0
     sampled: int = 0
+
+
+def _engine(words: Words) -> BlockEngine:
+    """Return the engine of a width; one of them matches events in another order than theirs."""
+    return ShuffledEngine(words) if words == 2 else BlockEngine(words)
 
 
 class Difference(NamedTuple):
@@ -129,7 +135,7 @@ class _Trial:
 
     def _whole(self, parts: Parts, words: Words) -> Iterator[Difference]:
         """One segment: all matches, then each event's best; one matcher, each time other dead and another order."""
-        matcher = BlockEngine(words).open(parts)
+        matcher = _engine(words).open(parts)
         for limited in (False, True, False):
             order, block = self._block(limited)
             dead = self._dead(len(self.population))
@@ -139,7 +145,7 @@ class _Trial:
 
     def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
         """Whatever matches must be among the candidates."""
-        matcher: BlockMatcher = BlockEngine(words).open(parts)
+        matcher: BlockMatcher = _engine(words).open(parts)
         event, ordinal = candidates(matcher, EventBlock.from_events(self.events))
         missing = self.table.holds.copy()
         missing[ordinal, event] = False

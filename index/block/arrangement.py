@@ -1,0 +1,192 @@
+"""Chooses the order in which a block's events are cut into chunks.
+
+A group is read once for each chunk that reaches it, so a block of several chunks is read less often when events that
+are alike share a chunk: sorted by an attribute of which each group wants some value, most groups are reached by one
+chunk or two. Which attribute that is follows from a sample of the records and from how often the block's events set
+their rows. Whatever is chosen, the answers are the same.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from index.block.layout import ALL, Float64s, Int32s, Int64s, LadderArrays, PostingArrays, RowArrays, group
+from index.block.masks import Marks
+from index.engine import Parts
+from index.kernel import kernel
+
+_SAMPLE = 8192
+"""So many records are looked at."""
+
+_LEAST_RECORDS = 4096
+"""Fewer records than this are read in less time than sorting events takes."""
+
+_LEAST_GAIN = 0.05
+"""The share of reads that must be expected to be spared."""
+
+
+class Standing(NamedTuple):
+    """Where the values of a block's terms stand.
+
+    Attributes
+    ----------
+    attribute
+        int32 [terms]: the term's attribute in the segment, or -1.
+    ladder, rank
+        int32 [terms]: the ladder of its kind of values, or -1, and its rank there.
+    """
+
+    attribute: Int32s
+    ladder: Int32s
+    rank: Int32s
+
+
+class _Sample(NamedTuple):
+    """The rows under which sampled records are found.
+
+    Attributes
+    ----------
+    row, attribute, values
+        int64 [rows]: the row; its attribute, or -1; how many values it lists.
+    list_start, list_row
+        int64: the term rows whose events a row has, by `numpy.add.reduceat`; row 0 where these do not tell.
+    ladder, low, high
+        int64 [rows]: the interval of ranks whose events a row has; -1 where it is none.
+    pair
+        int64 [2, records]: a record's p and q, as places among the rows.
+    """
+
+    row: Int64s
+    attribute: Int64s
+    values: Int64s
+    list_start: Int64s
+    list_row: Int64s
+    ladder: Int64s
+    low: Int64s
+    high: Int64s
+    pair: Int64s
+
+
+class Arrangement:
+    """A segment's records as far as they say by which attribute to sort.
+
+    Parameters
+    ----------
+    parts
+        The segment's.
+    tags
+        int32 [terms]: each term's attribute.
+    """
+
+    def __init__(self, parts: Parts, tags: Int32s) -> None:
+        self._rows, self._postings = group(RowArrays, parts), group(PostingArrays, parts)
+        self._ladders, self._tags = group(LadderArrays, parts), tags
+        self._first_range = len(self._postings.shared_start) - 1 - len(self._rows.range_ladder)
+        self._first_in = self._first_range - (len(self._rows.in_start) - 1)
+        self._set = np.zeros(self._first_in, np.int64)
+
+    def order(self, marks: Marks, standing: Standing, size: int) -> Int64s | None:
+        """Return a block's events in the order in which to match them in chunks of ``size``; None: as they come."""
+        events = len(marks.offsets) - 1
+        if events <= size or len(self._postings.record_owner) < _LEAST_RECORDS:
+            return None
+        times = np.bincount(marks.term, minlength=len(marks.term_row))
+        wanted = self._best_attribute(np.minimum(self._times_set(times, marks, standing) / events, 1.0), events, size)
+        if wanted < 0:
+            return None
+        key = np.empty(events, np.int64)
+        fill_keys(marks, standing, wanted, key)
+        return np.argsort(key, kind="stable")
+
+    def _best_attribute(self, share: Float64s, events: int, size: int) -> int:
+        """Return the attribute by which sorting spares most reads, or -1; ``share`` of events have each sampled row."""
+        sample = self._sample
+        p, q = sample.pair
+        chunks = -(-events // size)
+        before = chunks * _reached(share[p] * share[q], size)
+        gain = np.zeros(1 + int(sample.attribute.max(initial=0)))
+        for one, other in ((p, q), (q, p)):
+            # sorted by the attribute of a row, its events fill so many chunks, and are more of each
+            filled = np.clip(chunks * share[one] + sample.values[one], 1, chunks)
+            after = filled * _reached(np.minimum(share[one] * chunks / filled, 1.0) * share[other], size)
+            useful = sample.attribute[one] >= 0
+            gain += np.bincount(sample.attribute[one][useful], (before - after)[useful], len(gain))
+        best = int(gain.argmax())
+        return best if gain[best] > _LEAST_GAIN * before.sum() else -1
+
+    def _times_set(self, times: Int64s, marks: Marks, standing: Standing) -> Float64s:
+        """Return how many entries of a block set each sampled row, from how many have each of its terms."""
+        sample, count = self._sample, self._set
+        count_rows(times, marks, count)
+        listed = np.add.reduceat(count[sample.list_row], sample.list_start)
+        found = np.where(sample.row < self._first_in, count[np.minimum(sample.row, self._first_in - 1)], listed)
+        count_rows(-times, marks, count)
+        stands = standing.ladder >= 0
+        place = standing.ladder[stands].astype(np.int64) << 32 | standing.rank[stands]
+        order = np.argsort(place)
+        place, before = place[order], np.concatenate([[0], np.cumsum(times[stands][order])])
+        first = np.searchsorted(place, sample.ladder << 32 | sample.low)
+        inside = before[np.searchsorted(place, sample.ladder << 32 | sample.high, "right")] - before[first]
+        found = np.where(sample.ladder >= 0, inside, found)
+        return np.where(sample.row == ALL, np.inf, found)
+
+    @cached_property
+    def _sample(self) -> _Sample:
+        rows, postings, first_in, first_range = self._rows, self._postings, self._first_in, self._first_range
+        records = len(postings.record_owner)
+        count = min(records, _SAMPLE)
+        groups = np.searchsorted(postings.group_record, np.arange(count) * records // count, "right") - 1
+        slot = np.searchsorted(postings.group_start, groups, "right") - 1
+        posted = np.where(groups < postings.group_start[-1], slot % (len(postings.shared_start) - 1), ALL)
+        row, pair = np.unique(np.stack([posted, postings.group_second[groups]]), return_inverse=True)
+        is_in, is_range = (row >= first_in) & (row < first_range), row >= first_range
+        listed = [
+            1 + rows.in_term[rows.in_start[r - first_in] : rows.in_start[r - first_in + 1]] if i else np.zeros(1, int)
+            for r, i in zip(row.tolist(), is_in.tolist(), strict=True)
+        ]
+        values = np.array([len(some) for some in listed])
+        list_row = np.concatenate(listed).astype(np.int64)
+        list_start = np.cumsum(values) - values
+        attribute = np.full(len(row), -1)
+        is_term = (row > ALL) & (row <= len(self._tags))
+        attribute[is_term] = self._tags[row[is_term] - 1]
+        attribute[is_in] = self._tags[list_row[list_start[is_in]] - 1]
+        ranges = row[is_range] - first_range
+        of_ladders = self._ladders.number_attribute, self._ladders.text_attribute, rows.member_attribute
+        attribute[is_range] = np.concatenate(of_ladders)[rows.range_ladder[ranges]]
+        ladder, low, high = (np.full(len(row), -1) for _ in range(3))
+        ladder[is_range], low[is_range], high[is_range] = (
+            array[ranges] for array in (rows.range_ladder, rows.range_low, rows.range_high)
+        )
+        return _Sample(row, attribute, values, list_start, list_row, ladder, low, high, pair.reshape(2, -1))
+
+
+def _reached(share: Float64s, size: int) -> Float64s:
+    """Return how likely a chunk of ``size`` events has one of those whose share of all this is."""
+    found: Float64s = -np.expm1(size * np.log1p(-np.minimum(share, 1.0 - 1e-12)))
+    return found
+
+
+@kernel
+def count_rows(times, marks, count):  # type: ignore[no-untyped-def]
+    """Add to each row how many entries set it, when a block has so many of each of its terms."""
+    for term in range(len(times)):
+        count[marks.term_row[term]] += times[term]
+        count[marks.exists_row[term]] += times[term]
+        for i in range(marks.test_start[term], marks.test_start[term + 1]):
+            count[marks.test_row[i]] += times[term]
+
+
+@kernel
+def fill_keys(marks, standing, wanted, key):  # type: ignore[no-untyped-def]
+    """Write by what each event is sorted: the rank, then the row of its first value of an attribute; -1 without one."""
+    for event in range(len(key)):
+        key[event] = -1
+        for entry in range(marks.offsets[event], marks.offsets[event + 1]):
+            term = marks.term[entry]
+            if standing.attribute[term] == wanted:
+                key[event] = np.int64(standing.rank[term]) << 32 | np.int64(marks.term_row[term])
+                break

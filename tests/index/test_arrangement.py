@@ -1,0 +1,121 @@
+"""The order in which a block's events are matched spares reads where it can, and is left alone where it cannot."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from index.block.engine import BlockEngine
+from index.block.layout import Int64s
+from index.block.matcher import BlockMatcher
+from index.block.reached import touched
+from index.event_block import EventBlock
+from index.oracle import match_subscription
+from schemas.expression import And, Derive, Expression, In, Range
+from schemas.records import Event, Subscription
+
+EVENTS = 2048
+CHUNK = 512
+
+
+def _opened(expressions: list[Expression]) -> tuple[list[Subscription], BlockMatcher]:
+    engine = BlockEngine()
+    population = [Subscription(f"{i:05d}", expression) for i, expression in enumerate(expressions)]
+    return population, engine.open(engine.build(population))
+
+
+def _order(matcher: BlockMatcher, events: list[Event]) -> Int64s | None:
+    view = matcher._translator.view(EventBlock.from_events(events), CHUNK)
+    return view.marks.order if view.is_arranged else None
+
+
+def _reads(matcher: BlockMatcher, events: list[Event]) -> tuple[int, int]:
+    """Return the records read for all events in one block, and in blocks of a chunk each, which cannot be arranged."""
+    apart = (events[first : first + CHUNK] for first in range(0, len(events), CHUNK))
+    return (
+        touched(matcher, EventBlock.from_events(events)).records,
+        sum(touched(matcher, EventBlock.from_events(some)).records for some in apart),
+    )
+
+
+def _months(rng: random.Random) -> Expression:
+    return And((In("month", (rng.randrange(12),)), In(f"a{rng.randrange(20)}", tuple(rng.sample(range(30), 3)))))
+
+
+def _happened(rng: random.Random) -> Event:
+    others: dict[str, tuple[int, ...]] = {f"a{name}": (rng.randrange(30),) for name in range(20)}
+    return Event({"month": (rng.randrange(12),), "depth": (rng.randrange(1000),), **others})
+
+
+def _deep(rng: random.Random) -> Expression:
+    low = 10 * rng.randrange(95)
+    return And((Range("depth", ge=low, le=low + 50), In(f"a{rng.randrange(20)}", tuple(rng.sample(range(30), 20)))))
+
+
+@pytest.mark.parametrize(("draw", "attribute"), [(_months, "month"), (_deep, "depth")])
+def test_events_that_are_alike_share_a_chunk(draw: object, attribute: str) -> None:
+    rng = random.Random(1)
+    _, matcher = _opened([draw(rng) for _ in range(6000)])  # type: ignore[operator]
+    events = [_happened(rng) for _ in range(EVENTS)]
+    order = _order(matcher, events)
+    assert order is not None
+    assert sorted(order.tolist()) == list(range(EVENTS))
+    values = [events[event].attributes[attribute][0] for event in order.tolist()]
+    chunks = [set(values[first : first + CHUNK]) for first in range(0, EVENTS, CHUNK)]
+    # neighbours in the order share at most the value at their border, or few where values lie between two bounds
+    assert sum(map(len, chunks)) <= 1.1 * len(set(values)) + len(chunks)
+    together, apart = _reads(matcher, events)
+    assert together < 0.6 * apart
+
+
+def test_answers_are_the_oracles_and_in_the_blocks_order() -> None:
+    rng = random.Random(2)
+    population, matcher = _opened([rng.choice((_months, _deep))(rng) for _ in range(5000)])
+    events = [_happened(rng) for _ in range(EVENTS)]
+    assert _order(matcher, events) is not None
+    for top in (0, 3):
+        found = matcher.match(EventBlock.from_events(events, top))
+        assert (np.diff(found.event) >= 0).all()
+        for event in rng.sample(range(EVENTS), 25):
+            expected = [
+                (-points, ordinal)
+                for ordinal, subscription in enumerate(population)
+                if (points := match_subscription(subscription, events[event])) is not None
+            ]
+            rows = found.event == event
+            got = list(zip((-found.score[rows]).tolist(), found.subscription[rows].tolist(), strict=True))
+            assert got == sorted(expected)[: top or None]
+
+
+def test_derived_values_and_absent_ones_are_sorted_by_as_well() -> None:
+    rng = random.Random(3)
+    _, matcher = _opened(
+        [
+            And((In(Derive("length", "text"), (rng.randrange(60),)), In(f"a{rng.randrange(9)}", (1, 2))))
+            for _ in range(5000)
+        ]
+    )
+    events = [
+        Event({**({"text": ("x" * rng.randrange(60),)} if rng.random() < 0.5 else {}), f"a{rng.randrange(9)}": (1,)})
+        for _ in range(EVENTS)
+    ]
+    order = _order(matcher, events)
+    assert order is not None
+    texts = [events[event].attributes.get("text") for event in order.tolist()]
+    assert texts.index(None) == 0
+    runs = [text for i, text in enumerate(texts) if i == 0 or text != texts[i - 1]]
+    assert len(runs) == len(set(runs)) == 61
+
+
+def test_events_stay_as_they_are_where_no_order_helps() -> None:
+    rng = random.Random(4)
+    _, matcher = _opened([_months(rng) for _ in range(6000)])
+    same = [_happened(rng)] * EVENTS
+    assert _order(matcher, same) is None
+    assert _order(matcher, [_happened(rng) for _ in range(CHUNK)]) is None
+    assert _order(matcher, []) is None
+    # a record in twenty reads the attribute, so sorting by it is not worth the while
+    _, matcher = _opened([In(f"a{rng.randrange(200)}", (rng.randrange(3),)) for _ in range(6000)])
+    assert _order(matcher, [Event({f"a{n}": (rng.randrange(3),) for n in range(200)}) for _ in range(EVENTS)]) is None
