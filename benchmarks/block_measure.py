@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.timing import Stopwatch, fastest, no_collection
 from index.block.engine import BlockEngine
-from index.block.matcher import Words
+from index.block.matcher import BlockMatcher, Words
 from index.block.reached import Touched, touched
 from index.engine import Matches, Parts
 from index.event_block import EventBlock
@@ -25,7 +25,13 @@ TOPS = (0, 10, 100)
 """How many matches events want; 0 means all."""
 
 CHUNK = 512
-"""Events a block: as many as the widest masks hold."""
+"""Events that the widest masks hold."""
+
+BLOCK = 4096
+"""Events a block, as a job has that lags a little."""
+
+MOST_MATCHES = 32_000_000
+"""No block of events that want all their matches has more of them, which are 512 MB, unless it is a chunk."""
 
 ALONE = 64
 """Events of the measurement of one event alone."""
@@ -65,9 +71,11 @@ class BlockResult(msgspec.Struct, frozen=True):
         Milliseconds an event of the same, by the file of `index` that spent them; profiled, so their sum is a little
         more.
     touched
-        Of the segment's postings, for each block.
+        Of the segment's postings, for a block.
     writing
         Filling new arrays as large as the answers of all matches, which no engine can do without.
+    block
+        How many events a block has where all matches are wanted; where the best are, it has `BLOCK`.
     """
 
     build: float
@@ -79,6 +87,7 @@ class BlockResult(msgspec.Struct, frozen=True):
     phases: dict[str, float]
     writing: Cost | None = None
     touched: Touched | None = None
+    block: int = CHUNK
 
     def ms(self, top: int, words: int | None = None) -> float:
         """Return the processor's milliseconds an event."""
@@ -109,18 +118,18 @@ def build_block(subscriptions: Sequence[Subscription]) -> Built:
 def measure_block(built: Built, events: Sequence[Event], repetitions: int, seconds: float) -> BlockResult:
     """Measure a segment that has been built."""
     parts = built.parts
-    timings = []
+    timings, size = [], _block_size(BlockEngine().open(parts), events)
     for words in (None, *get_args(Words)):
         matcher = BlockEngine(words).open(parts)
         for top in TOPS:
             matcher.match(EventBlock.from_events(events[:CHUNK], top))
-            span = fastest(matcher.match, _blocks(events, top, CHUNK), repetitions, seconds)
+            span = fastest(matcher.match, _blocks(events, top, BLOCK if top else size), repetitions, seconds)
             timings.append(Timing(words, top, Cost(*span.over(len(events)))))
     matcher = BlockEngine().open(parts)
     few = events[:ALONE]
     matcher.match(EventBlock.from_events(few[:1]))
     alone = fastest(matcher.match, _blocks(few, 0, 1), repetitions, seconds)
-    prepared = [EventBlock.from_events(events[first : first + CHUNK]) for first in range(0, len(events), CHUNK)]
+    prepared = [EventBlock.from_events(events[first : first + size]) for first in range(0, len(events), size)]
     found = [len(matcher.match(block).event) for block in prepared]
     writing = fastest(_written, [lambda count=count: count for count in found], repetitions, seconds)  # type: ignore[misc]
     again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]
@@ -134,7 +143,17 @@ def measure_block(built: Built, events: Sequence[Event], repetitions: int, secon
         _phases(matcher.match, prepared, len(events)),
         Cost(*writing.over(len(events))),
         touched(matcher, prepared[0]),
+        min(size, len(events)),
     )
+
+
+def _block_size(matcher: BlockMatcher, events: Sequence[Event]) -> int:
+    """Return how many events to match at a time where all matches are wanted, from the first chunk."""
+    found = len(matcher.match(EventBlock.from_events(events[:CHUNK])).event)
+    size = BLOCK
+    while size > CHUNK and found * size > MOST_MATCHES * CHUNK:
+        size //= 2
+    return size
 
 
 def _written(count: int) -> Matches:

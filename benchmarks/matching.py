@@ -135,7 +135,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--subscriptions", type=int, nargs="+", help="sizes; by default 1/100, 1/10 and all of the full"
     )
-    parser.add_argument("--events", type=int, default=1024, help="events of the block engine's measurements")
+    parser.add_argument("--events", type=int, default=4096, help="events of the block engine's measurements")
     parser.add_argument("--others", nargs="*", choices=OTHERS, default=OTHERS, help="with whom ours is compared")
     parser.add_argument("--compared", type=int, default=64, help="how many of them the others are given")
     parser.add_argument("--seed", type=int, default=SEED)

@@ -104,9 +104,9 @@ def _phases(rows: Sequence[Measured]) -> Iterator[str]:
 
 
 def _touched(rows: Sequence[Measured]) -> Iterator[str]:
-    yield f"A block of {CHUNK} events; a record is tested for all of them at once, by the masks of its literals.\n"
+    yield f"A block; a record is tested for up to {CHUNK} of its events at once, by the masks of its literals.\n"
     yield from _head(
-        *("workload", "subscriptions", "records tested", "bytes, MB", "matches a record"),
+        *("workload", "subscriptions", "events", "records tested", "bytes, MB", "matches a record"),
         *("walk, ns a record", "read, GB/s", "ordering, ns a match"),
     )
     for row in rows:
@@ -114,22 +114,23 @@ def _touched(rows: Sequence[Measured]) -> Iterator[str]:
         if block.touched is None or not block.touched.records:
             continue
         records, size = block.touched
-        walk, matches = block.phases.get("walk", 0.0) * CHUNK, block.matches * CHUNK
+        walk, matches = block.phases.get("walk", 0.0) * block.block, block.matches * block.block
         yield _row(
             row.workload,
             f"{row.subscriptions:,}",
+            f"{block.block:,}",
             f"{records:,}",
             f"{size / 1e6:,.1f}",
             f"{matches / records:.2f}",
             f"{1e6 * walk / records:.0f}",
             f"{size / walk / 1e6:.2f}",
-            f"{1e6 * _ordering(block) * CHUNK / matches:.0f}" if block.matches >= 1 else "–",
+            f"{1e6 * _ordering(block) * block.block / matches:.0f}" if block.matches >= 1 else "–",
         )
 
 
 def _ordering(block: BlockResult) -> float:
     """Return the milliseconds an event that matches take to be put in order, by either way."""
-    return sum(block.phases.get(name, 0.0) for name in ("dealing", "turning", "ordering"))
+    return sum(block.phases.get(name, 0.0) for name in ("dealing", "turning", "ordering", "answers"))
 
 
 def _compared(rows: Sequence[Measured]) -> Iterator[str]:

@@ -29,6 +29,10 @@ _MOST_AT_ONCE = 6
 fails costs more."""
 
 
+_TILE = 1024
+"""So many words are read for all events, then the next: the slips that they tell of stay in the cache meanwhile."""
+
+
 class Dealt(NamedTuple):
     """The matches of a chunk's plain events, still as turned hits.
 
@@ -54,8 +58,10 @@ class Dealt(NamedTuple):
         """See `index.block.answers.Part`."""
         density = self.sizes.sum() / max(1, self.turned.size)
         at_once = next((count for most, count in _AT_ONCE if density < most), _MOST_AT_ONCE)
-        room = np.empty(len(self.slips) + _MOST_AT_ONCE, np.int32)
-        write_matches((0,) * at_once, self.turned, self.slips, self.score, room, events, places, out)
+        room, words = np.empty(64 * _TILE + _MOST_AT_ONCE, np.int32), self.turned.shape[1]
+        for word in range(0, words, _TILE):
+            tile = word, min(word + _TILE, words)
+            write_tile((0,) * at_once, self.turned, tile, self.slips, self.score, room, events, places, out)
 
 
 def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> Dealt:
@@ -141,25 +147,33 @@ def count_bits(turned, sizes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_matches(at_once, turned, slips, score, room, events, places, out):  # type: ignore[no-untyped-def]
-    """Write each event's slips as matches, from its place on; ``room`` is for all slips and for some more.
+def write_tile(at_once, turned, tile, slips, score, room, events, places, out):  # type: ignore[no-untyped-def]
+    """Write each event's slips of some words as matches, from its place on, and move the place.
 
-    ``at_once`` is a tuple, as ``lanes`` is in `index.block.walk.walk`: so many bits of a word are taken at a time.
+    Parameters
+    ----------
+    at_once
+        A tuple, as ``lanes`` is in `index.block.walk.walk`: so many bits of a word are taken at a time.
+    tile
+        The first of the words and the one behind the last.
+    room
+        int32: for the slips of a tile and for some more.
     """
     for i in range(len(turned)):
-        n, written = list_bits(at_once, turned, i, room), places[i]
+        n, written = list_bits(at_once, turned, i, tile, room), places[i]
         for k in range(n):
             slip = slips[room[k]]
             out.event[written + k] = events[i]
             out.subscription[written + k] = (slip & OWNER) >> 1
             out.score[written + k] = score[slip >> 32]
+        places[i] = written + n
 
 
 @inlined
-def list_bits(at_once, turned, event, room):  # type: ignore[no-untyped-def]
-    """Write the places of an event's bits, in order; return how many there are."""
+def list_bits(at_once, turned, event, tile, room):  # type: ignore[no-untyped-def]
+    """Write the places of an event's bits among some words, in order; return how many there are."""
     n = np.int64(0)
-    for word in range(turned.shape[1]):
+    for word in range(tile[0], tile[1]):
         bits, place = turned[event, word], 64 * word
         end = n + np.int64(ones(bits))
         while True:

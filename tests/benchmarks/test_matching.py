@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import block_measure
 from benchmarks.block_measure import BlockResult, Cost, Timing, build_block, measure_block
 from benchmarks.compare.a_tree_peer import ATree
 from benchmarks.compare.apart import Bounds, run_apart
@@ -201,6 +202,14 @@ def test_every_limit_names_a_workload() -> None:
     assert {reach.workload for reach in REACH} <= set(WORKLOADS)
 
 
+def test_a_block_has_fewer_events_where_its_matches_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, happened = BlockEngine(), [Event({"a": (1,)})] * 512
+    matcher = engine.open(engine.build([Subscription(f"{i:03d}", In("a", (1,))) for i in range(100)]))
+    for most, events in ((500_000, 4096), (250_000, 2048), (102_400, 1024), (60_000, 512), (10, 512)):
+        monkeypatch.setattr(block_measure, "MOST_MATCHES", most)
+        assert block_measure._block_size(matcher, happened) == events
+
+
 def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -> None:
     file = tmp_path / "matching.json"
     other = Compared("counting", 1.5, Cost(4.0, 4.0), None, Cost(2.0, 2.0))
@@ -216,7 +225,7 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
     assert "| w3 | 1,000 | counting | 4.000 | 2.000 | 2.0 | 0.031 | 128.0 | – | 1.5 |  |" in page
     assert "| w3 | 1,000 | 7 | 0.1 | 0.5000 | 0.0312 | 0.0312 | 0.0312 | 0.031 | 0.0312 | 2.0 | 40.0 |" in page
     assert "| w3 | 1,000 | 40.0 | program 40.0 |" in page
-    assert "| w3 | 1,000 | 1,000 | 0.1 | 3.58 | 16000 | 0.00 | 0 |" in page
+    assert "| w3 | 1,000 | 512 | 1,000 | 0.1 | 3.58 | 16000 | 0.00 | 0 |" in page
     assert (tmp_path / "matching.png").read_bytes().startswith(b"\x89PNG")
 
 
