@@ -50,7 +50,7 @@ class _Sample(NamedTuple):
     Attributes
     ----------
     row, attribute, values
-        int64 [rows]: the row; its attribute, or -1; how many values it lists.
+        int64 [rows]: the row, `ALL` for what is outside a list; its attribute, or -1; how many values it lists.
     list_start, list_row
         int64: the term rows whose events a row has, by `numpy.add.reduceat`; row 0 where these do not tell.
     ladder, low, high
@@ -157,6 +157,8 @@ class Arrangement:
         ranges = row[is_range] - first_range
         of_ladders = self._ladders.number_attribute, self._ladders.text_attribute, rows.member_attribute
         attribute[is_range] = np.concatenate(of_ladders)[rows.range_ladder[ranges]]
+        # what is outside a list is most of the events: as good as all of them
+        row[first_range + len(rows.range_ladder) - (len(rows.outside_start) - 1) <= row] = ALL
         ladder, low, high = (np.full(len(row), -1) for _ in range(3))
         ladder[is_range], low[is_range], high[is_range] = (
             array[ranges] for array in (rows.range_ladder, rows.range_low, rows.range_high)

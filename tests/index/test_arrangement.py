@@ -7,13 +7,14 @@ import random
 import numpy as np
 import pytest
 
+from index.block.arrangement import Standing
 from index.block.engine import BlockEngine
-from index.block.layout import Int64s
+from index.block.layout import ALL, Int64s
 from index.block.matcher import BlockMatcher
 from index.block.reached import touched
 from index.event_block import EventBlock
 from index.oracle import match_subscription
-from schemas.expression import And, Derive, Expression, In, Range
+from schemas.expression import And, Contains, Derive, Exists, Expression, In, Not, Range, StartsWith, Within
 from schemas.records import Event, Subscription
 
 EVENTS = 2048
@@ -119,3 +120,45 @@ def test_events_stay_as_they_are_where_no_order_helps() -> None:
     # a record in twenty reads the attribute, so sorting by it is not worth the while
     _, matcher = _opened([In(f"a{rng.randrange(200)}", (rng.randrange(3),)) for _ in range(6000)])
     assert _order(matcher, [Event({f"a{n}": (rng.randrange(3),) for n in range(200)}) for _ in range(EVENTS)]) is None
+
+
+def test_what_is_expected_of_rows_is_what_a_block_sets() -> None:
+    """Terms, lists, ranges, presences, tests, and all but a list; no event has two values that a row takes."""
+    rng = random.Random(5)
+    leaves: list[Expression] = [
+        *(In("a", (n,)) for n in range(30)),
+        *(In("b", tuple(rng.sample(range(30), 5))) for _ in range(10)),
+        *(Range("depth", ge=n, lt=n + 300) for n in range(0, 700, 100)),
+        *(StartsWith("text", "x" * n) for n in (3, 40)),
+        *(Contains("text", part) for part in ("xy", "yx")),
+        Exists("c"),
+        Within("d", (1, 2, 3)),
+        Not(Within("d", (1, 2))),
+    ]
+    _, matcher = _opened([And(tuple(rng.sample(leaves, 2))) for _ in range(5000)])
+    events = [
+        Event(
+            {
+                "a": (rng.randrange(40),),
+                "b": (rng.randrange(40),),
+                "depth": (rng.randrange(1000),),
+                "text": ("x" * rng.randrange(60) + "y",),
+                **({"c": (1,)} if rng.random() < 0.3 else {}),
+                "d": (rng.randrange(5),),
+            }
+        )
+        for _ in range(CHUNK)
+    ]
+    block = EventBlock.from_events(events)
+    translator = matcher._translator
+    attribute, *_ = translator._rows_of(block)
+    marks, arrangement = translator.view(block, CHUNK).marks, translator._arrangement
+    times = np.bincount(block.term, minlength=len(block.values))
+    standing = Standing(attribute, *translator._ranks(block, attribute))
+    found = dict(zip(arrangement._sample.row.tolist(), arrangement._times_set(times, marks, standing), strict=True))
+    assert len(found) > 40
+    _, marked, _ = next(iter(matcher.listings(block)))
+    for row, count in found.items():
+        bits = np.bitwise_count(marked.chunk.masks[row]).sum() if marked.chunk.stamp[row] == marked.chunk.epoch else 0
+        assert count == (np.inf if row == ALL else bits), row
+    assert not arrangement._set.any()
