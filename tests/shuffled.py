@@ -1,12 +1,11 @@
-"""The block engine with its events matched in an order that nothing but a seed decides: no answer may hang on it."""
+"""The block engine, events matched in an order and in chunks that a seed decides: no answer may hang on them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from index.block.arrangement import Standing
+from index.block.arrangement import Order, Standing
 from index.block.engine import BlockEngine
-from index.block.layout import Int64s
 from index.block.masks import Marks
 from index.block.matcher import BlockMatcher
 from index.engine import Parts
@@ -25,6 +24,10 @@ class ShuffledEngine(BlockEngine):
 class _Shuffle:
     """Stands in for an arrangement."""
 
-    def order(self, marks: Marks, standing: Standing, size: int) -> Int64s:
+    def order(self, marks: Marks, standing: Standing, size: int) -> Order:
         events = len(marks.offsets) - 1
-        return np.random.default_rng(events + size).permutation(events)
+        rng = np.random.default_rng(events + size)
+        cuts = [0]
+        while cuts[-1] < events:
+            cuts.append(min(events, cuts[-1] + int(rng.integers(1, size, endpoint=True))))
+        return Order(rng.permutation(events), np.array(cuts), True)

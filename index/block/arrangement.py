@@ -2,8 +2,8 @@
 
 A group is read once for each chunk that reaches it, so a block of several chunks is read less often when events that
 are alike share a chunk: sorted by an attribute of which each group wants some value, most groups are reached by one
-chunk or two. Which attribute that is follows from a sample of the records and from how often the block's events set
-their rows. Whatever is chosen, the answers are the same.
+chunk or two, and chunks end where a value does if that leaves them half full. Which attribute that is follows from a
+sample of the records and from how often the block's events set their rows. Whatever it is, the answers are the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,24 @@ _LEAST_RECORDS = 4096
 
 _LEAST_GAIN = 0.05
 """The share of reads that must be expected to be spared."""
+
+
+class Order(NamedTuple):
+    """How a block is matched.
+
+    Attributes
+    ----------
+    event
+        int64 [events]: the block's events in the order in which they are matched.
+    cuts
+        int64 [chunks + 1]: chunk i has those from place ``cuts[i]`` on, up to the next.
+    is_arranged
+        Whether that is another order than the block's own.
+    """
+
+    event: Int64s
+    cuts: Int64s
+    is_arranged: bool
 
 
 class Standing(NamedTuple):
@@ -88,18 +106,24 @@ class Arrangement:
         self._first_in = self._first_range - (len(self._rows.in_start) - 1)
         self._set = np.zeros(self._first_in, np.int64)
 
-    def order(self, marks: Marks, standing: Standing, size: int) -> Int64s | None:
-        """Return a block's events in the order in which to match them in chunks of ``size``; None: as they come."""
+    def order(self, marks: Marks, standing: Standing, size: int) -> Order:
+        """Return how to match a block in chunks of at most ``size`` events; whatever ``marks`` says of it."""
         events = len(marks.offsets) - 1
-        if events <= size or len(self._postings.record_owner) < _LEAST_RECORDS:
-            return None
-        times = np.bincount(marks.term, minlength=len(marks.term_row))
-        wanted = self._best_attribute(np.minimum(self._times_set(times, marks, standing) / events, 1.0), events, size)
+        wanted = self._attribute(marks, standing, size) if events > size else -1
         if wanted < 0:
-            return None
+            cuts = np.arange(0, events + size, size)
+            return Order(np.arange(events), np.minimum(cuts, events), False)
         key = np.empty(events, np.int64)
         fill_keys(marks, standing, wanted, key)
-        return np.argsort(key, kind="stable")
+        event = np.argsort(key, kind="stable")
+        return Order(event, cuts_of(key[event], size), True)
+
+    def _attribute(self, marks: Marks, standing: Standing, size: int) -> int:
+        """Return the attribute to sort by, or -1."""
+        if len(self._postings.record_owner) < _LEAST_RECORDS:
+            return -1
+        events, times = len(marks.offsets) - 1, np.bincount(marks.term, minlength=len(marks.term_row))
+        return self._best_attribute(np.minimum(self._times_set(times, marks, standing) / events, 1.0), events, size)
 
     def _best_attribute(self, share: Float64s, events: int, size: int) -> int:
         """Return the attribute by which sorting spares most reads, or -1; ``share`` of events have each sampled row."""
@@ -164,6 +188,16 @@ class Arrangement:
             array[ranges] for array in (rows.range_ladder, rows.range_low, rows.range_high)
         )
         return _Sample(row, attribute, values, list_start, list_row, ladder, low, high, pair.reshape(2, -1))
+
+
+def cuts_of(key: Int64s, size: int) -> Int64s:
+    """Return where chunks of sorted events begin and end: where they are full, or have been half full at a new key."""
+    cuts = [0]
+    while cuts[-1] + size < len(key):
+        full = cuts[-1] + size
+        border = int(np.searchsorted(key, key[full]))
+        cuts.append(border if 2 * (border - cuts[-1]) >= size else full)
+    return np.array([*cuts, len(key)])
 
 
 def _reached(share: Float64s, size: int) -> Float64s:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -40,11 +41,9 @@ class Span(NamedTuple):
     words: Words
 
 
-def spans(events: int, words: Words | None = None) -> list[Span]:
-    """Cut a block into spans as long as ``words`` allows (None: as the number of events suggests)."""
-    step = 64 * (words or _fitting(events))
-    cuts = [(first, min(first + step, events)) for first in range(0, events, step)]
-    return [Span(i, first, stop, words or _fitting(stop - first)) for i, (first, stop) in enumerate(cuts)]
+def spans(cuts: Sequence[int], words: Words | None = None) -> list[Span]:
+    """Return the chunks between cuts, with masks of ``words`` words (None: as the number of events suggests)."""
+    return [Span(i, first, stop, words or _fitting(stop - first)) for i, (first, stop) in enumerate(pairwise(cuts))]
 
 
 def _fitting(events: int) -> Words:
@@ -113,25 +112,24 @@ class BlockMatcher:
 
     def listings(self, block: EventBlock) -> Iterator[tuple[Int64s, Marked, int]]:
         """Yield each chunk's events with how many groups are listed for each of its tiers, all events being alive."""
-        cut = spans(block.size, self._words)
-        view = self._view(block, cut)
+        view, cut = self._view(block)
         for span in cut:
             marked = self._mark(view, span)
             for tier in range(len(self.postings.tier_bound)):
                 everyone = np.full(span.words, ~np.uint64(0))
-                yield view.marks.order[span.first : span.stop], marked, self._pick(marked, span, tier, everyone)
+                yield view.order.event[span.first : span.stop], marked, self._pick(marked, span, tier, everyone)
             self._memory.end(marked.chunk, marked.touched)
 
-    def _view(self, block: EventBlock, cut: Sequence[Span]) -> View:
-        return self._translator.view(block, cut[0].stop if cut else 1)
+    def _view(self, block: EventBlock) -> tuple[View, list[Span]]:
+        view = self._translator.view(block, 64 * (self._words or _fitting(block.size)))
+        return view, spans(view.order.cuts.tolist(), self._words)
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
-        cut = spans(block.size, self._words)
-        view = self._view(block, cut)
-        order = view.marks.order
+        view, cut = self._view(block)
+        order = view.order.event
         if few:
             found = arranged(self.count, [self._best(view, span, block.top[order]) for span in cut])
-            return written([Rows.of(found, 0, block.size)], order) if view.is_arranged else found
+            return written([Rows.of(found, 0, block.size)], order) if view.order.is_arranged else found
         found = written([part for span in cut for part in self._all(view, span)], order)
         if not (block.top > 0).any():
             return found

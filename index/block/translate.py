@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from index.block.arrangement import Arrangement, Standing
+from index.block.arrangement import Arrangement, Order, Standing
 from index.block.layout import Int32s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries, fill_plain
@@ -54,14 +54,13 @@ _NONE_RANKED = Ranked(*(np.zeros(0, np.int32) for _ in Ranked._fields))
 class View(NamedTuple):
     """A block as one segment sees it: what its entries set, where they stand on ladders, what of them can score.
 
-    Events are numbered in the order in which they are matched, ``marks.order``; ``is_arranged`` says that this is not
-    the block's order.
+    Events are numbered in the order in which they are matched, ``order.event``.
     """
 
     marks: Marks
     ranked: Ranked
     entries: Entries
-    is_arranged: bool
+    order: Order
 
 
 class Translator:
@@ -93,21 +92,15 @@ class Translator:
         self._members = {family: self._find_names(value_rows(family.names)) for family in self._derived}
 
     def view(self, block: EventBlock, chunk_size: int) -> View:
-        """Translate a block that is to be matched in chunks of this many events."""
+        """Translate a block that is to be matched in chunks of at most this many events."""
         block = extended(block, self._derived) if self._derived else block
         attribute, term_row, exists_row = self._rows_of(block)
-        tests, order = self._tests.rows(block, attribute), np.arange(block.size)
-        marks = Marks(block.offsets, block.term, term_row, exists_row, *tests, order)
+        tests = self._tests.rows(block, attribute)
+        marks = Marks(block.offsets, block.term, term_row, exists_row, *tests, np.zeros(0, np.int64))
         standing = Standing(attribute, *self._ranks(block, attribute))
-        arranged = self._arrangement.order(marks, standing, chunk_size)
-        if arranged is not None:
-            marks = marks._replace(order=arranged)
-        return View(
-            marks,
-            self._ranked(block, standing, marks, chunk_size),
-            self._entries(block, marks),
-            arranged is not None,
-        )
+        order = self._arrangement.order(marks, standing, chunk_size)
+        marks = marks._replace(order=order.event)
+        return View(marks, self._ranked(block, standing, marks, order), self._entries(block, marks), order)
 
     def _rows_of(self, block: EventBlock) -> tuple[Int32s, Int32s, Int32s]:
         """Return for each of the block's terms its attribute, or -1, and two fields of `Marks`."""
@@ -145,7 +138,7 @@ class Translator:
     def _find_names(self, names: ByteRows) -> Int32s:
         return self._attributes.find(np.zeros(len(names), np.int32), names)
 
-    def _ranked(self, block: EventBlock, standing: Standing, marks: Marks, chunk_size: int) -> Ranked:
+    def _ranked(self, block: EventBlock, standing: Standing, marks: Marks, order: Order) -> Ranked:
         """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""
         if not self.ladders:
             return _NONE_RANKED
@@ -154,11 +147,11 @@ class Translator:
             found.append(_standing(block, self._member_ladder[standing.attribute], marks.term_row))
         event, ladder, rank = (np.concatenate(column) for column in zip(*found, strict=True))
         place = np.empty(block.size, np.int32)
-        place[marks.order] = np.arange(block.size)
+        place[order.event] = np.arange(block.size)
         event = place[event]
-        chunk = event // np.int32(chunk_size)
-        order = np.argsort((chunk.astype(np.int64) * self.ladders + ladder) << 32 | rank, kind="stable")
-        return Ranked(chunk[order], event[order], ladder[order], rank[order])
+        chunk = np.repeat(np.arange(len(order.cuts) - 1, dtype=np.int32), np.diff(order.cuts))[event]
+        by_rank = np.argsort((chunk.astype(np.int64) * self.ladders + ladder) << 32 | rank, kind="stable")
+        return Ranked(chunk[by_rank], event[by_rank], ladder[by_rank], rank[by_rank])
 
     def _ranks(self, block: EventBlock, attribute: Int32s) -> tuple[Int32s, Int32s]:
         """Return for each of the block's terms its ladder, or -1, and its rank there."""

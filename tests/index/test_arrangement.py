@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from index.block.arrangement import Standing
+from index.block.arrangement import Standing, cuts_of
 from index.block.engine import BlockEngine
 from index.block.layout import ALL, Int64s
 from index.block.matcher import BlockMatcher
@@ -28,8 +28,8 @@ def _opened(expressions: list[Expression]) -> tuple[list[Subscription], BlockMat
 
 
 def _order(matcher: BlockMatcher, events: list[Event]) -> Int64s | None:
-    view = matcher._translator.view(EventBlock.from_events(events), CHUNK)
-    return view.marks.order if view.is_arranged else None
+    order = matcher._translator.view(EventBlock.from_events(events), CHUNK).order
+    return order.event if order.is_arranged else None
 
 
 def _reads(matcher: BlockMatcher, events: list[Event]) -> tuple[int, int]:
@@ -69,6 +69,25 @@ def test_events_that_are_alike_share_a_chunk(draw: object, attribute: str) -> No
     assert sum(map(len, chunks)) <= 1.1 * len(set(values)) + len(chunks)
     together, apart = _reads(matcher, events)
     assert together < 0.6 * apart
+
+
+@pytest.mark.parametrize(
+    ("runs", "size", "expected"),
+    [
+        ([1] * 20, 8, [0, 8, 16, 20]),  # all differ
+        ([20], 8, [0, 8, 16, 20]),  # all alike
+        ([5, 5, 5, 5], 8, [0, 5, 10, 15, 20]),
+        ([3, 6, 3, 2], 8, [0, 8, 14]),  # the border before the middle would leave too little
+        ([4, 6], 8, [0, 4, 10]),
+        ([2, 2, 2], 8, [0, 6]),
+        ([11, 11], 8, [0, 8, 16, 22]),
+        ([12, 8], 8, [0, 8, 12, 20]),
+    ],
+)
+def test_chunks_end_where_they_are_full_or_where_a_value_does(runs: list[int], size: int, expected: list[int]) -> None:
+    found = cuts_of(np.repeat(np.arange(len(runs)), runs), size).tolist()
+    assert max(np.diff(found)) <= size
+    assert found == expected
 
 
 def test_answers_are_the_oracles_and_in_the_blocks_order() -> None:

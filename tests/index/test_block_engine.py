@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index.block import collected, ordering, ranking, reached, workspace
 from index.block import matcher as matching
 from index.block.engine import BlockEngine
-from index.block.matcher import BlockMatcher, Span, spans
+from index.block.matcher import BlockMatcher, Span, Words
 from index.event_block import EventBlock
 from index.oracle import match_subscription
 from schemas.expression import And, Exists, In, Not, NotIn, Or, Range
@@ -176,13 +176,25 @@ def test_stamps_survive_the_last_epoch() -> None:
             assert matcher.match(block).event.tolist() == [0]
 
 
-def test_spans_cover_the_block_with_masks_as_narrow_as_may_be() -> None:
-    assert spans(0) == []
-    assert spans(1) == [Span(0, 0, 1, 1)]
-    assert spans(128) == [Span(0, 0, 128, 8)]
-    assert spans(1000) == [Span(0, 0, 512, 8), Span(1, 512, 1000, 8)]
-    assert spans(520) == [Span(0, 0, 512, 8), Span(1, 512, 520, 1)]
-    assert spans(130, 1) == [Span(0, 0, 64, 1), Span(1, 64, 128, 1), Span(2, 128, 130, 1)]
+@pytest.mark.parametrize(
+    ("events", "words", "expected"),
+    [
+        (0, None, []),
+        (1, None, [(0, 1, 1)]),
+        (128, None, [(0, 128, 8)]),
+        (512, None, [(0, 512, 8)]),
+        (1000, None, [(0, 512, 8), (512, 1000, 8)]),
+        (520, None, [(0, 512, 8), (512, 520, 1)]),
+        (130, 1, [(0, 64, 1), (64, 128, 1), (128, 130, 1)]),
+    ],
+)
+def test_spans_cover_the_block_with_masks_as_narrow_as_may_be(
+    events: int, words: Words | None, expected: list[tuple[int, int, int]]
+) -> None:
+    engine = BlockEngine(words)
+    matcher = engine.open(engine.build([Subscription("a", A)]))
+    _, cut = matcher._view(EventBlock.from_events([Event({"a": (1,)})] * events))
+    assert cut == [Span(i, *span) for i, span in enumerate(expected)]
 
 
 def test_more_than_65535_predicates_are_told_apart() -> None:
