@@ -63,6 +63,8 @@ def written(parts: Sequence[Part], order: Int64s) -> Matches:
     order
         int64 [events]: the events in the order in which they were matched.
     """
+    if not parts:
+        return Matches.joined(())
     sizes = [part.sizes for part in parts]
     events = [order[part.first : part.first + len(size)] for part, size in zip(parts, sizes, strict=True)]
     count = np.zeros(len(order), np.int64)

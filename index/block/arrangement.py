@@ -8,7 +8,7 @@ sample of the records and from how often the block's events set their rows. What
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -111,8 +111,7 @@ class Arrangement:
         events = len(marks.offsets) - 1
         wanted = self._attribute(marks, standing, size) if events > size else -1
         if wanted < 0:
-            cuts = np.arange(0, events + size, size)
-            return Order(np.arange(events), np.minimum(cuts, events), False)
+            return as_they_come(events, size)
         key = np.empty(events, np.int64)
         fill_keys(marks, standing, wanted, key)
         event = np.argsort(key, kind="stable")
@@ -188,6 +187,12 @@ class Arrangement:
             array[ranges] for array in (rows.range_ladder, rows.range_low, rows.range_high)
         )
         return _Sample(row, attribute, values, list_start, list_row, ladder, low, high, pair.reshape(2, -1))
+
+
+@lru_cache(maxsize=8)
+def as_they_come(events: int, size: int) -> Order:
+    """Return a block's own order, in full chunks; events that come one by one ask for the same again and again."""
+    return Order(np.arange(events), np.minimum(np.arange(0, events + size, size), events), False)
 
 
 def cuts_of(key: Int64s, size: int) -> Int64s:

@@ -130,7 +130,11 @@ class BlockMatcher:
         if few:
             found = arranged(self.count, [self._best(view, span, block.top[order]) for span in cut])
             return written([Rows.of(found, 0, block.size)], order) if view.order.is_arranged else found
-        found = written([part for span in cut for part in self._all(view, span)], order)
+        parts = [part for span in cut for part in self._all(view, span)]
+        if len(parts) == 1 and isinstance(parts[0], Rows) and not view.order.is_arranged:
+            found = parts[0].found
+        else:
+            found = written(parts, order)
         if not (block.top > 0).any():
             return found
         limits = block.top[found.event]

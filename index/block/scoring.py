@@ -45,7 +45,9 @@ class Entries(NamedTuple):
     plain
         bool [events]: whether an event gets from each leaf that it satisfies the weight of one value and nothing else.
     start, term, weight
-        int64 [events + 1], int32, float64: an event's terms that the segment knows, ascending, and its weights of them.
+        int64 [events + 1], int32, float64: an event's terms that the segment knows and its weights of them. An
+        attribute's terms stand side by side. They ascend in a segment with score programs, and in an event that has two
+        values of an attribute.
     """
 
     plain: Bools

@@ -86,6 +86,7 @@ class Translator:
         self._exists_row = np.maximum(_inverse(exists, first_exists, known), 0)
         self._tests = ValueTests(parts, first_exists + len(exists))
         self._row_attribute, self._attribute_sums = parts["row_attribute"], parts["attribute_sums"]
+        self._has_programs = len(parts["clause_owner"]) > 0
         names = (key[1:] for key in self._attributes.keys.to_list() if key.startswith(_DERIVED))
         self._arrangement = Arrangement(parts, self._terms.tags)
         self._derived = families(name.decode("utf-8", "surrogatepass") for name in names)
@@ -186,10 +187,12 @@ class Translator:
         return ladder, rank
 
     def _entries(self, block: EventBlock, marks: Marks) -> Entries:
-        """Return the entries that the segment knows, ascending within each event."""
+        """Return the entries that the segment knows."""
         start = np.zeros(block.size + 1, np.int64)
         term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
-        known = _known(marks, block.weight, start, term, weight)
+        # only programs, and leaves that may get several weights, look terms up
+        sorted_ = self._has_programs or isinstance(block, ExtendedBlock)
+        known = _known(marks, block.term_attribute, block.weight, sorted_, start, term, weight)
         term, weight, plain = term[:known], weight[:known], block.plain[marks.order]
         if not plain.all():
             plain = np.empty(block.size, np.bool_)
@@ -223,17 +226,24 @@ def _find_rows(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _known(marks, block_weight, start, term, weight):  # type: ignore[no-untyped-def]
-    """Write what the segment knows of each event's entries, ascending and stable; return how many there are."""
+def _known(marks, term_attribute, block_weight, sorted_, start, term, weight):  # type: ignore[no-untyped-def]
+    """Write what the segment knows of each event's entries; return how many there are.
+
+    They ascend, and equal ones stay in their order, in events that have two values of an attribute, or everywhere.
+    """
     n = 0
     for event in range(len(start) - 1):
-        of = marks.order[event]
+        of, last, several = marks.order[event], -1, sorted_
         for entry in range(marks.offsets[of], marks.offsets[of + 1]):
             row = marks.term_row[marks.term[entry]]
             if row > 0:
-                term[n], weight[n] = row - 1, block_weight[entry]
+                attribute = term_attribute[marks.term[entry]]
+                several = several or attribute == last
+                term[n], weight[n], last = row - 1, block_weight[entry], attribute
                 n += 1
         start[event + 1] = n
+        if not several:
+            continue
         if n - start[event] > _INSERTED:
             order = np.argsort(term[start[event] : n], kind="mergesort")
             term[start[event] : n] = term[start[event] : n][order]
