@@ -222,8 +222,19 @@ class TransactionalOutput:
         right = "Read" if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else "Write"
         return denial(self._settings, error, right, self.name)
 
+    def _cause(self, error: KafkaError) -> KafkaError:
+        """Return what a fatal error stands for: of a record not taken one learns merely that there was one before."""
+        if error.code() == KafkaError._FATAL:
+            try:
+                self._producer.abort_transaction(REQUEST_SECONDS)
+            except KafkaException as exception:
+                cause: KafkaError = exception.args[0]
+                return cause
+        return error
+
     def _fatal(self, error: KafkaError, seconds: float) -> TocsinError:
         """Return the sentence for a transaction that failed for good after so many seconds."""
+        error = self._cause(error)
         if error.code() not in FENCED:
             if (missing := self._denied(error)) is not None:
                 return missing
