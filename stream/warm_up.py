@@ -44,6 +44,12 @@ PLAIN = b'{"a": "x", "b": 2, "flag": true}'
 BLOCKS_OF_PLAIN = ((PLAIN,), (PLAIN,) * 30, (PLAIN,) * 400, (PLAIN, *EVENTS[:1] * 100))
 """Matches that few such events share are ordered by other kernels than those that many share."""
 
+MONTHS, LEVELS = 12, 100
+"""Of so many subscriptions, one for each pair, a block that is longer than a chunk is matched month by month."""
+
+LEVELS_MET = (5, 15, 40)
+"""How many of a month's subscriptions an event meets: a few, some and many matches are written by different kernels."""
+
 BLOCKS = (1, 400)
 """How often the events are repeated in a block: kernels for few events and for many are compiled apart."""
 
@@ -64,6 +70,14 @@ def warm_up(engine: str = "block") -> None:
             shard_numbers(ByteRows.of(ids), shards=2)  # what job.shards needs beyond the rest
             values = [msgspec.json.encode({"filter": text, "labels": {"of": "warm-up"}}) for text in FILTERS]
             version = writer.publish([absorb(index, ids, values, engine)], [], {0: part + 1})
+        months = [f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS)]
+        ids = [f"m-{i:04d}".encode() for i in range(len(months))]
+        sorted_ = str(Path(folder) / "sorted")
+        texts = [msgspec.json.encode({"filter": text}) for text in months]
+        last = IndexWriter(sorted_).publish([absorb(sorted_, ids, texts, engine)], [], {0: 1})
+        for level, top in product(LEVELS_MET, (0, 2)):
+            happened = [b'{"m": %d, "k": %d}' % (i % MONTHS, level) for i in range(600)]
+            match(sorted_, last, happened, top, "event", engine)
         for emit, top, repeats in product(("match", "event"), (0, 2), BLOCKS):
             match(index, version, EVENTS * repeats, top, emit, engine)
         for events in BLOCKS_OF_PLAIN:

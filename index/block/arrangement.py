@@ -21,7 +21,7 @@ from index.kernel import kernel
 _SAMPLE = 8192
 """So many records are looked at."""
 
-_LEAST_RECORDS = 4096
+_LEAST_RECORDS = 1024
 """Fewer records than this are read in less time than sorting events takes."""
 
 _LEAST_GAIN = 0.05

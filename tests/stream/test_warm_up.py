@@ -12,12 +12,13 @@ ROOT = Path(__file__).parents[2]
 COUNT = """
 from stream.demo.workload import build_workload
 from stream.warm_up import warm_up
-from tests.stream.test_warm_up import compiled, match_flights
+from tests.stream.test_warm_up import compiled, match_flights, match_sorted
 
 warm_up()
 before = compiled()
 assert len(before) > 30
 match_flights(build_workload(1200, 500, 1, lambda: None))
+match_sorted()
 print(sorted(compiled() - before))
 """
 
@@ -51,6 +52,23 @@ def match_flights(workload: object) -> None:
         version = IndexWriter(index).publish([segment], [], {0: 1})
         for size, top in product((1, 100, 1200), (0, 5)):
             assert match(index, version, workload.bodies[:size], top)
+
+
+def match_sorted() -> None:
+    """Match blocks whose events are sorted, with few matches an event and with many."""
+    import tempfile
+
+    from index.writer import IndexWriter
+    from stream.warm_up import absorb, match
+
+    with tempfile.TemporaryDirectory() as index:
+        bodies = [b'{"filter": "day = %d and size > %d"}' % (i % 30, i // 30) for i in range(3000)]
+        segment = absorb(index, [b"%04d" % i for i in range(len(bodies))], bodies)
+        version = IndexWriter(index).publish([segment], [], {0: 1})
+        for size, top in product((3, 20, 60), (0, 5)):
+            assert match(
+                index, version, [b'{"day": %d, "size": %d}' % (i % 30, size) for i in range(1300)], top, "event"
+            )
 
 
 def test_flights_need_no_kernel_that_the_warm_up_has_not_compiled() -> None:
