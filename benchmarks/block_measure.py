@@ -129,7 +129,7 @@ def measure_block(built: Built, events: Sequence[Event], repetitions: int, secon
     few = events[:ALONE]
     matcher.match(EventBlock.from_events(few[:1]))
     alone = fastest(matcher.match, _blocks(few, 0, 1), repetitions, seconds)
-    prepared = [EventBlock.from_events(events[first : first + size]) for first in range(0, len(events), size)]
+    prepared = [make() for make in _blocks(events, 0, size)]
     found = [len(matcher.match(block).event) for block in prepared]
     writing = fastest(_written, [lambda count=count: count for count in found], repetitions, seconds)  # type: ignore[misc]
     again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]

@@ -54,6 +54,11 @@ class Matches(NamedTuple):
             np.concatenate([np.zeros(0, np.int64), *(m.score for m in found)]),
         )
 
+    @classmethod
+    def room(cls, count: int) -> Matches:
+        """Return so many rows that are still to be written."""
+        return cls(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
+
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Matches:
         """Return the rows chosen by a mask or by indices, copied."""
         return Matches(self.event[rows], self.subscription[rows], self.score[rows])

@@ -7,10 +7,13 @@ when all chunks are done, and what they found is kept in short until then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
+from index.block.arrangement import Order
 from index.block.layout import Int64s
 from index.engine import Matches
 from index.kernel import kernel
@@ -31,17 +34,19 @@ class Part(Protocol):
         """Write the matches of the i-th event as those of ``events[i]``, from ``places[i]`` on."""
 
 
-class Rows(NamedTuple):
-    """Matches that are written already, of events by their numbers in the order in which they are matched."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Matches that are written already, of so many events from ``first`` on, numbered as they were matched."""
 
     found: Matches
     first: int
-    begin: Int64s
+    events: int
 
-    @classmethod
-    def of(cls, found: Matches, first: int, events: int) -> Rows:
-        """Wrap the matches of so many events from ``first`` on."""
-        return cls(found, first, np.searchsorted(found.event, np.arange(first, first + events + 1, dtype=np.int32)))
+    @cached_property
+    def begin(self) -> Int64s:
+        """int64 [events + 1], where each event's matches begin."""
+        numbers = np.arange(self.first, self.first + self.events + 1, dtype=np.int32)
+        return np.searchsorted(self.found.event, numbers)
 
     @property
     def sizes(self) -> Int64s:
@@ -53,7 +58,7 @@ class Rows(NamedTuple):
         copy_rows(self.found, self.begin, events, places, out)
 
 
-def written(parts: Sequence[Part], order: Int64s) -> Matches:
+def written(parts: Sequence[Part], order: Order) -> Matches:
     """Return the matches of a block.
 
     Parameters
@@ -61,17 +66,19 @@ def written(parts: Sequence[Part], order: Int64s) -> Matches:
     parts
         All that was found, each event's in one of them.
     order
-        int64 [events]: the events in the order in which they were matched.
+        How the block was matched.
     """
     if not parts:
-        return Matches.joined(())
+        return Matches.room(0)
+    if len(parts) == 1 and isinstance(parts[0], Rows) and not order.is_arranged:
+        return parts[0].found
     sizes = [part.sizes for part in parts]
-    events = [order[part.first : part.first + len(size)] for part, size in zip(parts, sizes, strict=True)]
-    count = np.zeros(len(order), np.int64)
+    events = [order.event[part.first : part.first + len(size)] for part, size in zip(parts, sizes, strict=True)]
+    count = np.zeros(len(order.event), np.int64)
     for these, size in zip(events, sizes, strict=True):
         count[these] += size
     total, place = int(count.sum()), np.cumsum(count) - count
-    out = Matches(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int64))
+    out = Matches.room(total)
     for part, these in zip(parts, events, strict=True):
         part.write(these, place[these], out)
     return out

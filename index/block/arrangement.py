@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.layout import ALL, Float64s, Int32s, Int64s, LadderArrays, PostingArrays, RowArrays, group
+from index.block.layout import ALL, Float64s, Int32s, Int64s, LadderArrays, PostingArrays, RowArrays, RowKinds, group
 from index.block.masks import Marks
 from index.engine import Parts
 from index.kernel import kernel
@@ -102,12 +102,11 @@ class Arrangement:
     def __init__(self, parts: Parts, tags: Int32s) -> None:
         self._rows, self._postings = group(RowArrays, parts), group(PostingArrays, parts)
         self._ladders, self._tags = group(LadderArrays, parts), tags
-        self._first_range = len(self._postings.shared_start) - 1 - len(self._rows.range_ladder)
-        self._first_in = self._first_range - (len(self._rows.in_start) - 1)
-        self._set = np.zeros(self._first_in, np.int64)
+        self._kinds = RowKinds.of(self._rows, self._postings)
+        self._set = np.zeros(self._kinds.first_in, np.int64)
 
     def order(self, marks: Marks, standing: Standing, size: int) -> Order:
-        """Return how to match a block in chunks of at most ``size`` events; whatever ``marks`` says of it."""
+        """Return how to match a block in chunks of at most ``size`` events."""
         events = len(marks.offsets) - 1
         wanted = self._attribute(marks, standing, size) if events > size else -1
         if wanted < 0:
@@ -142,10 +141,10 @@ class Arrangement:
 
     def _times_set(self, times: Int64s, marks: Marks, standing: Standing) -> Float64s:
         """Return how many entries of a block set each sampled row, from how many have each of its terms."""
-        sample, count = self._sample, self._set
+        sample, count, first_in = self._sample, self._set, self._kinds.first_in
         count_rows(times, marks, count)
         listed = np.add.reduceat(count[sample.list_row], sample.list_start)
-        found = np.where(sample.row < self._first_in, count[np.minimum(sample.row, self._first_in - 1)], listed)
+        found = np.where(sample.row < first_in, count[np.minimum(sample.row, first_in - 1)], listed)
         count_rows(-times, marks, count)
         stands = standing.ladder >= 0
         place = standing.ladder[stands].astype(np.int64) << 32 | standing.rank[stands]
@@ -158,13 +157,8 @@ class Arrangement:
 
     @cached_property
     def _sample(self) -> _Sample:
-        rows, postings, first_in, first_range = self._rows, self._postings, self._first_in, self._first_range
-        records = len(postings.record_owner)
-        count = min(records, _SAMPLE)
-        groups = np.searchsorted(postings.group_record, np.arange(count) * records // count, "right") - 1
-        slot = np.searchsorted(postings.group_start, groups, "right") - 1
-        posted = np.where(groups < postings.group_start[-1], slot % (len(postings.shared_start) - 1), ALL)
-        row, pair = np.unique(np.stack([posted, postings.group_second[groups]]), return_inverse=True)
+        rows, (first_in, first_range, first_outside, _) = self._rows, self._kinds
+        row, pair = np.unique(self._pairs(), return_inverse=True)
         is_in, is_range = (row >= first_in) & (row < first_range), row >= first_range
         listed = [
             1 + rows.in_term[rows.in_start[r - first_in] : rows.in_start[r - first_in + 1]] if i else np.zeros(1, int)
@@ -181,12 +175,21 @@ class Arrangement:
         of_ladders = self._ladders.number_attribute, self._ladders.text_attribute, rows.member_attribute
         attribute[is_range] = np.concatenate(of_ladders)[rows.range_ladder[ranges]]
         # what is outside a list is most of the events: as good as all of them
-        row[first_range + len(rows.range_ladder) - (len(rows.outside_start) - 1) <= row] = ALL
+        row[row >= first_outside] = ALL
         ladder, low, high = (np.full(len(row), -1) for _ in range(3))
         ladder[is_range], low[is_range], high[is_range] = (
             array[ranges] for array in (rows.range_ladder, rows.range_low, rows.range_high)
         )
         return _Sample(row, attribute, values, list_start, list_row, ladder, low, high, pair.reshape(2, -1))
+
+    def _pairs(self) -> Int64s:
+        """Return p and q of records that lie evenly among all, int64 [2, records]."""
+        postings, records = self._postings, len(self._postings.record_owner)
+        count = min(records, _SAMPLE)
+        groups = np.searchsorted(postings.group_record, np.arange(count) * records // count, "right") - 1
+        slot = np.searchsorted(postings.group_start, groups, "right") - 1
+        posted = np.where(groups < postings.group_start[-1], slot % self._kinds.rows, ALL)
+        return np.stack([posted, postings.group_second[groups]])
 
 
 @lru_cache(maxsize=8)

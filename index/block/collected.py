@@ -72,7 +72,7 @@ class Collected:
         elif self._size:
             found.append(dealt(self._hits, self._size, (2 * owners).bit_length(), self._first, self._events))
         if not self._dealer.is_empty:
-            found.append(Rows.of(arranged(owners, [self._dealer.runs()]), self._first, self._events))
+            found.append(Rows(arranged(owners, [self._dealer.runs()]), self._first, self._events))
         return found
 
     def _deal(self, singles: Singles, count: int) -> None:

@@ -28,7 +28,6 @@ _MOST_AT_ONCE = 6
 """Of words with so many bits, on the average, so many are taken without asking whether there are any: a guess that
 fails costs more."""
 
-
 _TILE = 1024
 """So many words are read for all events, then the next: the slips that they tell of stay in the cache meanwhile."""
 

@@ -260,6 +260,23 @@ class ScoreArrays(NamedTuple):
 Group = TypeVar("Group", RowArrays, LadderArrays, TestArrays, PostingArrays, ScoreArrays)
 
 
+class RowKinds(NamedTuple):
+    """Where the rows begin that are derived, and how many rows there are; `README.md` draws them."""
+
+    first_in: int
+    first_range: int
+    first_outside: int
+    rows: int
+
+    @classmethod
+    def of(cls, rows: RowArrays, postings: PostingArrays) -> RowKinds:
+        """Read them off the arrays' lengths."""
+        count = len(postings.shared_start) - 1
+        first_range = count - len(rows.range_ladder)
+        first_outside = count - (len(rows.outside_start) - 1)
+        return cls(first_range - (len(rows.in_start) - 1), first_range, first_outside, count)
+
+
 def group(kind: type[Group], parts: Parts) -> Group:
     """Return a group of parts as kernels take them."""
     return kind(*(read_only(parts, name) for name in kind._fields))

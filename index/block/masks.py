@@ -33,8 +33,6 @@ class Marks(NamedTuple):
         for neither.
     test_start, test_row
         int64 [terms of the block + 1], int32: the rows of the tests that the term satisfies.
-    order
-        int64 [events]: the block's events in the order in which they are matched, which numbers the events of all else.
     """
 
     offsets: Int64s
@@ -43,7 +41,6 @@ class Marks(NamedTuple):
     exists_row: Int32s
     test_start: Int64s
     test_row: Int32s
-    order: Int64s
 
 
 class Chunk(NamedTuple):
@@ -72,11 +69,11 @@ class Chunk(NamedTuple):
 
 
 @kernel
-def scatter(first, stop, marks, masks, stamp, epoch, touched):  # type: ignore[no-untyped-def]
-    """Set the bits of events ``first`` to ``stop`` and return how many rows were touched; row 0 is not listed."""
+def scatter(first, stop, order, marks, masks, stamp, epoch, touched):  # type: ignore[no-untyped-def]
+    """Set the bits of an order's events ``first`` to ``stop``; return how many rows were touched, row 0 not counted."""
     n = 0
     for place in range(first, stop):
-        event = marks.order[place]
+        event = order[place]
         word = (place - first) >> 6
         bit = np.uint64(1) << np.uint64((place - first) & 63)
         masks[ALL, word] |= bit

@@ -126,16 +126,14 @@ class BlockMatcher:
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
         view, cut = self._view(block)
-        order = view.order.event
+        parts: list[Part]
         if few:
-            found = arranged(self.count, [self._best(view, span, block.top[order]) for span in cut])
-            return written([Rows.of(found, 0, block.size)], order) if view.order.is_arranged else found
-        parts = [part for span in cut for part in self._all(view, span)]
-        if len(parts) == 1 and isinstance(parts[0], Rows) and not view.order.is_arranged:
-            found = parts[0].found
+            wanted = block.top[view.order.event]
+            parts = [Rows(arranged(self.count, [self._best(view, span, wanted) for span in cut]), 0, block.size)]
         else:
-            found = written(parts, order)
-        if not (block.top > 0).any():
+            parts = [part for span in cut for part in self._all(view, span)]
+        found = written(parts, view.order)
+        if few or not (block.top > 0).any():
             return found
         limits = block.top[found.event]
         rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
@@ -148,6 +146,7 @@ class BlockMatcher:
         direct = masks.scatter(
             span.first,
             span.stop,
+            view.order.event,
             view.marks,
             chunk.masks,
             chunk.stamp,

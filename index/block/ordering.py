@@ -108,7 +108,7 @@ def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
         The chunks, by their first events.
     """
     total = sum(int((chunk.end - chunk.begin).sum()) for chunk in chunks)
-    out = Matches(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int64))
+    out = Matches.room(total)
     seen = np.zeros((2 * owners >> 6) + 1, np.uint64)
     written = 0
     for chunk in chunks:

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from index.block.arrangement import Arrangement, Order, Standing
-from index.block.layout import Int32s, LadderArrays, RowArrays, group
+from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays, group
 from index.block.masks import Marks, lower_bound
 from index.block.scoring import Entries, fill_plain
 from index.block.value_tests import ValueTests
@@ -97,11 +97,11 @@ class Translator:
         block = extended(block, self._derived) if self._derived else block
         attribute, term_row, exists_row = self._rows_of(block)
         tests = self._tests.rows(block, attribute)
-        marks = Marks(block.offsets, block.term, term_row, exists_row, *tests, np.zeros(0, np.int64))
+        marks = Marks(block.offsets, block.term, term_row, exists_row, *tests)
         standing = Standing(attribute, *self._ranks(block, attribute))
         order = self._arrangement.order(marks, standing, chunk_size)
-        marks = marks._replace(order=order.event)
-        return View(marks, self._ranked(block, standing, marks, order), self._entries(block, marks), order)
+        ranked = self._ranked(block, standing, term_row, order)
+        return View(marks, ranked, self._entries(block, marks, order.event), order)
 
     def _rows_of(self, block: EventBlock) -> tuple[Int32s, Int32s, Int32s]:
         """Return for each of the block's terms its attribute, or -1, and two fields of `Marks`."""
@@ -139,13 +139,13 @@ class Translator:
     def _find_names(self, names: ByteRows) -> Int32s:
         return self._attributes.find(np.zeros(len(names), np.int32), names)
 
-    def _ranked(self, block: EventBlock, standing: Standing, marks: Marks, order: Order) -> Ranked:
+    def _ranked(self, block: EventBlock, standing: Standing, term_row: Int32s, order: Order) -> Ranked:
         """Return what stands on ladders; a value may stand on the one of its kind and on a member ladder."""
         if not self.ladders:
             return _NONE_RANKED
         found = [_standing(block, standing.ladder, standing.rank)]
         if self._has_members:
-            found.append(_standing(block, self._member_ladder[standing.attribute], marks.term_row))
+            found.append(_standing(block, self._member_ladder[standing.attribute], term_row))
         event, ladder, rank = (np.concatenate(column) for column in zip(*found, strict=True))
         place = np.empty(block.size, np.int32)
         place[order.event] = np.arange(block.size)
@@ -186,14 +186,14 @@ class Translator:
             ladder = np.maximum(ladder, texts)
         return ladder, rank
 
-    def _entries(self, block: EventBlock, marks: Marks) -> Entries:
+    def _entries(self, block: EventBlock, marks: Marks, order: Int64s) -> Entries:
         """Return the entries that the segment knows."""
         start = np.zeros(block.size + 1, np.int64)
         term, weight = np.empty(len(block.term), np.int32), np.empty(len(block.term))
         # only programs, and leaves that may get several weights, look terms up
         sorted_ = self._has_programs or isinstance(block, ExtendedBlock)
-        known = _known(marks, block.term_attribute, block.weight, sorted_, start, term, weight)
-        term, weight, plain = term[:known], weight[:known], block.plain[marks.order]
+        known = _known(marks, order, block.term_attribute, block.weight, sorted_, start, term, weight)
+        term, weight, plain = term[:known], weight[:known], block.plain[order]
         if not plain.all():
             plain = np.empty(block.size, np.bool_)
             fill_plain(start, term, weight, self._row_attribute, self._attribute_sums, plain)
@@ -226,14 +226,14 @@ def _find_rows(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _known(marks, term_attribute, block_weight, sorted_, start, term, weight):  # type: ignore[no-untyped-def]
+def _known(marks, order, term_attribute, block_weight, sorted_, start, term, weight):  # type: ignore[no-untyped-def]
     """Write what the segment knows of each event's entries; return how many there are.
 
     They ascend, and equal ones stay in their order, in events that have two values of an attribute, or everywhere.
     """
     n = 0
     for event in range(len(start) - 1):
-        of, last, several = marks.order[event], -1, sorted_
+        of, last, several = order[event], -1, sorted_
         for entry in range(marks.offsets[of], marks.offsets[of + 1]):
             row = marks.term_row[marks.term[entry]]
             if row > 0:
@@ -245,9 +245,9 @@ def _known(marks, term_attribute, block_weight, sorted_, start, term, weight):  
         if not several:
             continue
         if n - start[event] > _INSERTED:
-            order = np.argsort(term[start[event] : n], kind="mergesort")
-            term[start[event] : n] = term[start[event] : n][order]
-            weight[start[event] : n] = weight[start[event] : n][order]
+            ascending = np.argsort(term[start[event] : n], kind="mergesort")
+            term[start[event] : n] = term[start[event] : n][ascending]
+            weight[start[event] : n] = weight[start[event] : n][ascending]
             continue
         for i in range(start[event] + 1, n):
             t, w, j = term[i], weight[i], i

@@ -14,6 +14,7 @@ from index.block.layout import (
     Int64s,
     PostingArrays,
     RowArrays,
+    RowKinds,
     Sizes,
     UInt8s,
     UInt64s,
@@ -91,9 +92,7 @@ class Workspace:
     """
 
     def __init__(self, sizes: Sizes, rows: RowArrays, postings: PostingArrays, attributes: int) -> None:
-        self._count = len(postings.shared_start) - 1
-        self._first_range = self._count - len(rows.range_ladder)
-        self._first_in = self._first_range - (len(rows.in_start) - 1)
+        self._kinds = RowKinds.of(rows, postings)
         self._sizes = sizes
         self._attributes = attributes
         self._codes = postings.words.view(np.float32)
@@ -101,12 +100,12 @@ class Workspace:
         self._masks: dict[int, UInt64s] = {}
         self._memory: dict[int, Memory] = {}
         self._found: dict[int, Found] = {}
-        self._stamp = np.zeros(self._count, np.int32)
+        self._stamp = np.zeros(self._kinds.rows, np.int32)
         self._epoch = 0
         self._busy = False
         groups = len(postings.group_second)
         self._live = np.empty(groups, np.int32), np.empty(groups, np.int32)
-        self.touched = np.empty(self._count, np.int32)
+        self.touched = np.empty(self._kinds.rows, np.int32)
         self.visited = np.zeros(groups - int(postings.group_start[-1]), np.int32)
         self.is_dead = np.zeros(sizes.subscriptions, np.uint8)
 
@@ -116,7 +115,7 @@ class Workspace:
             depth = self._sizes.match_depth
             frames = self._sizes.score_depth + 1
             bits = 64
-            while bits < min(self._count, FILTER_BITS):
+            while bits < min(self._kinds.rows, FILTER_BITS):
                 bits *= 2
             self._memory[words] = Memory(
                 *self._live,
@@ -125,7 +124,7 @@ class Workspace:
                 np.zeros(64 * words, np.int64),
                 np.zeros((1, words), np.uint64),
                 np.zeros((64 * words, bits // 64), np.uint64),
-                bits >= self._count,
+                bits >= self._kinds.rows,
                 Scratch(
                     np.empty(words, np.uint64),
                     np.empty(words, np.uint64),
@@ -157,13 +156,13 @@ class Workspace:
             self._epoch = 0
         self._epoch += 1
         if span.words not in self._masks:
-            self._masks[span.words] = np.zeros((self._count, span.words), np.uint64)
+            self._masks[span.words] = np.zeros((self._kinds.rows, span.words), np.uint64)
         return Chunk(
             self._masks[span.words],
             self._stamp,
             self._epoch,
-            self._first_in,
-            self._first_range,
+            self._kinds.first_in,
+            self._kinds.first_range,
             _rank_tables(ranked, span, ladders),
         )
 

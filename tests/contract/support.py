@@ -40,7 +40,8 @@ from tests.shuffled import ShuffledEngine
 Make = Callable[[], Engine]
 
 BLOCK: dict[str, Make] = {
-    "block": BlockEngine,  # which is W = 1 for as few events as most tests have
+    "block": BlockEngine,
+    "block-1": lambda: BlockEngine(1),
     "block-2": lambda: ShuffledEngine(2),
     "block-4": lambda: BlockEngine(4),
     "block-8": lambda: BlockEngine(8),

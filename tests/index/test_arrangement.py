@@ -136,7 +136,7 @@ def test_events_stay_as_they_are_where_no_order_helps() -> None:
     assert _order(matcher, same) is None
     assert _order(matcher, [_happened(rng) for _ in range(CHUNK)]) is None
     assert _order(matcher, []) is None
-    # a record in twenty reads the attribute, so sorting by it is not worth the while
+    # a record in two hundred reads the attribute, so sorting by it is not worth the while
     _, matcher = _opened([In(f"a{rng.randrange(200)}", (rng.randrange(3),)) for _ in range(6000)])
     assert _order(matcher, [Event({f"a{n}": (rng.randrange(3),) for n in range(200)}) for _ in range(EVENTS)]) is None
 

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.block.answers import Part, Rows, written
+from index.block.arrangement import Order
 from index.block.dealing import dealt
 from index.block.hits import Hits
 from index.engine import Matches
 
 OWNERS = 40
-ORDER = np.arange(512)
+FIRST = 7
+ORDER = Order(np.arange(FIRST + 512), np.zeros(0, np.int64), False)
 
 
 def _hits(rows: list[tuple[int, int, list[int]]], words: int) -> Hits:
@@ -35,14 +37,12 @@ def _expected(rows: list[tuple[int, int, list[int]]]) -> list[tuple[int, int, in
             pair = event, owner >> 1
             best[pair] = max(points, best.get(pair, points))
     return sorted(
-        ((event, owner, points) for (event, owner), points in best.items()), key=lambda m: (m[0], -m[2], m[1])
+        ((FIRST + event, owner, points) for (event, owner), points in best.items()), key=lambda m: (m[0], -m[2], m[1])
     )
 
 
 def _dealt(rows: list[tuple[int, int, list[int]]], words: int, events: int) -> list[tuple[int, int, int]]:
-    return _listed(
-        written([dealt(_hits(rows, words), len(rows), (2 * OWNERS).bit_length(), 0, events)], ORDER[:events])
-    )
+    return _listed(written([dealt(_hits(rows, words), len(rows), (2 * OWNERS).bit_length(), FIRST, events)], ORDER))
 
 
 def _listed(out: Matches) -> list[tuple[int, int, int]]:
@@ -68,18 +68,19 @@ def test_an_events_hits_fill_many_words() -> None:
         (2 * int(owner), int(rng.integers(3)) << 20, sorted({0, *rng.integers(0, 512, 30).tolist()}))
         for owner in rng.permutation(3000)
     ]
-    out = written([dealt(_hits(rows, 8), len(rows), 13, 0, 512)], ORDER)
+    out = written([dealt(_hits(rows, 8), len(rows), 13, FIRST, 512)], ORDER)
     assert _listed(out) == _expected(rows)
-    assert np.count_nonzero(out.event == 0) == 3000
+    assert np.count_nonzero(out.event == FIRST) == 3000
 
 
 @pytest.mark.parametrize("density", [0.01, 0.03, 0.2])
 def test_chunks_are_written_where_their_events_belong(density: float) -> None:
     """Words have few bits, some and many; of the second chunk's events, some are matched one by one."""
     rng, order = np.random.default_rng(7), np.random.default_rng(8).permutation(150)
+    cuts = (0, 64, 128, 150)
     expected = []
     parts: list[Part] = []
-    for first, size in ((0, 64), (64, 64), (128, 22)):
+    for first, size in zip(cuts, np.diff(cuts).tolist(), strict=False):
         held = rng.random((400, size)) < density
         plain = np.arange(size) % 3 != 0 if first == 64 else np.ones(size, np.bool_)
         rows = [(2 * owner, owner % 5, np.flatnonzero(held[owner] & plain).tolist()) for owner in range(400)]
@@ -88,9 +89,9 @@ def test_chunks_are_written_where_their_events_belong(density: float) -> None:
         single = sorted((first + e, -(o % 5), o) for e, o in zip(event.tolist(), owner.tolist(), strict=True))
         columns = np.array(single, np.int64).reshape(-1, 3).T
         found = Matches(columns[0].astype(np.int32), columns[2].astype(np.int32), -columns[1])
-        parts.append(Rows.of(found, first, size))
+        parts.append(Rows(found, first, size))
         expected += [(int(order[first + e]), -(o % 5), o) for e, o in zip(*np.nonzero(held.T), strict=True)]
-    assert [(e, -s, o) for e, o, s in _listed(written(parts, order))] == sorted(expected)
+    assert [(e, -s, o) for e, o, s in _listed(written(parts, Order(order, np.array(cuts), True)))] == sorted(expected)
 
 
 def test_no_hits_are_no_matches() -> None:
