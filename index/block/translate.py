@@ -218,10 +218,10 @@ def _standing(block: EventBlock, ladder: Int32s, rank: Int32s) -> tuple[Int32s, 
 def _find_rows(  # type: ignore[no-untyped-def]
     terms, exists, name_ordinal, term_name, keys, key_offsets, attribute, term_row, exists_row
 ):
-    """The last entry of ``exists`` serves attributes that are unknown, -1."""
+    """Write what `_rows_of` returns; an attribute that is unknown is -1."""
     for term in range(len(term_name)):
         of = name_ordinal[term_name[term]]
-        attribute[term], exists_row[term] = of, exists[of]
+        attribute[term], exists_row[term] = of, exists[of] if of >= 0 else 0
         term_row[term] = 1 + find_key(terms, of, keys, key_offsets[term], key_offsets[term + 1])
 
 

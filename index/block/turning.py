@@ -18,20 +18,20 @@ from index.kernel import inlined, kernel
 TOGETHER = 8
 """Squares whose words of one event are written together: as many words as a line of the cache has."""
 
-OWNER = (1 << 32) - 1
-"""The part of a slip that is an owner word; above it stands the number of the score."""
+_HIT = (1 << 32) - 1
+"""The part of a slot that is the place of a hit; above it stands the owner word."""
 
 
 @kernel
-def turn_hits(lanes, order, slips, mask, slots, squares, spare, first_hits, turned):  # type: ignore[no-untyped-def]
+def turn_hits(lanes, order, owner, mask, slots, squares, spare, first_hits, turned):  # type: ignore[no-untyped-def]
     """Write each event's hits.
 
     Parameters
     ----------
     lanes
         A tuple of W numbers, see `index.block.walk.walk`.
-    order, slips
-        int32, int64 [hits]: the hits' places in their order; owner words with the numbers of scores.
+    order, owner
+        int32 [hits]: the hits' places in their order, and their owner words in that order.
     mask
         uint64 [hits, W]; those of owners with several clauses are changed.
     slots
@@ -48,7 +48,7 @@ def turn_hits(lanes, order, slips, mask, slots, squares, spare, first_hits, turn
                 squares[y] = 0
                 continue
             _gather(lanes, first, order, mask, squares[y])
-            _drop_doubles(lanes, first, order, slips, mask, slots, first_hits, squares[y])
+            _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, squares[y])
             _turn(lanes, squares[y], spare)
         for event in range(len(turned)):
             at = (event & 63) * len(lanes) + (event >> 6)
@@ -67,14 +67,15 @@ def _gather(lanes, first, order, mask, square):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _drop_doubles(lanes, first, order, slips, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
+def _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
     """Take from 64 hits the events that a better hit of the same owner has."""
     some = min(64, len(order) - first) if len(slots) else 0
     for i in range(some):
-        prefetch(slots, first_slot(slips[min(first + 64 + i, len(slips) - 1)] & OWNER, len(slots)))  # type: ignore[no-untyped-call]
+        ahead = np.int64(owner[min(first + 64 + i, len(owner) - 1)])
+        prefetch(slots, first_slot(ahead, len(slots)))  # type: ignore[no-untyped-call]
         first_hits[i] = order[first + i]
-        if slips[first + i] & 1:
-            first_hits[i] = _first_hit(slips[first + i] & OWNER, order[first + i], slots)
+        if owner[first + i] & 1:
+            first_hits[i] = _first_hit(np.int64(owner[first + i]), order[first + i], slots)
             prefetch(mask, first_hits[i])  # type: ignore[no-untyped-call]
     for i in range(some):
         if first_hits[i] != order[first + i]:
@@ -92,7 +93,7 @@ def _first_hit(owner, hit, slots):  # type: ignore[no-untyped-def]
         at = (at + 1) & (len(slots) - 1)
     if slots[at] < 0:
         slots[at] = owner << 32 | hit
-    return slots[at] & OWNER
+    return slots[at] & _HIT
 
 
 @inlined
