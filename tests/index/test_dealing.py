@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index.block import dealing
 from index.block.answers import Part, Rows, written
 from index.block.arrangement import Order
 from index.block.dealing import dealt
@@ -92,6 +93,19 @@ def test_chunks_are_written_where_their_events_belong(density: float) -> None:
         parts.append(Rows(found, first, size))
         expected += [(int(order[first + e]), -(o % 5), o) for e, o in zip(*np.nonzero(held.T), strict=True)]
     assert [(e, -s, o) for e, o, s in _listed(written(parts, Order(order, np.array(cuts), True)))] == sorted(expected)
+
+
+@pytest.mark.parametrize("tile", [1, 63, 64, 100, 1 << 16])
+@pytest.mark.parametrize("run", [1, 10, 1 << 16])
+@pytest.mark.parametrize("several", [2, 150])
+def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces end within words and at their ends, and hold one score or some; 2 or 150 scores are among 500 hits."""
+    monkeypatch.setattr(dealing, "_TILE", tile)
+    monkeypatch.setattr(dealing, "_RUN", run)
+    rng = np.random.default_rng(tile + run + several)
+    rows = [(2 * owner, int(rng.integers(several)), rng.choice(70, 15, False).tolist()) for owner in range(500)]
+    out = written([dealt(_hits(rows, 2), len(rows), 10, FIRST, 70)], ORDER)
+    assert _listed(out) == _expected(rows)
 
 
 def test_no_hits_are_no_matches() -> None:
