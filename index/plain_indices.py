@@ -30,8 +30,9 @@ class PlainIndices(FunctionPass):
         for node, signature in state.calltypes.items():
             if isinstance(node, ir.SetItem) or (isinstance(node, ir.Expr) and node.op == "getitem"):
                 array, index, *value = signature.args
-                if isinstance(array, types.Array) and index != _unsigned(index):
-                    changed[node] = signature.replace(args=(array, _unsigned(index), *value))
+                plain = _unsigned(index)
+                if isinstance(array, types.Array) and index != plain:
+                    changed[node] = signature.replace(args=(array, plain, *value))
         for node, signature in changed.items():
             del state.calltypes[node]  # what is there may not be replaced
             state.calltypes[node] = signature

@@ -162,10 +162,10 @@ def write_piece(at_once, turned, piece, owner, points, room, events, places, out
     for i in range(len(turned)):
         begin = places[i]
         end = begin + list_bits(at_once, turned, i, first, stop, room)
-        _fill(out.event[begin:end], np.int32(events[i]))
+        out.event[begin:end] = events[i]
         _copy_ordinals(out.subscription[begin:end], owner, room)
         if is_same:
-            _fill(out.score[begin:end], best)
+            out.score[begin:end] = best
         else:
             _copy_scores(out.score[begin:end], points, room)
         places[i] = end
@@ -191,12 +191,6 @@ def list_bits(at_once, turned, event, first, stop, room):  # type: ignore[no-unt
                 break
         n = end
     return n
-
-
-@inlined
-def _fill(out, value):  # type: ignore[no-untyped-def]
-    for k in range(len(out)):
-        out[k] = value
 
 
 @inlined

@@ -54,8 +54,8 @@ class Chunk(NamedTuple):
         int32 [rows].
     epoch
         This chunk's stamp.
-    first_in, first_range
-        Where the ``in`` rows and the range rows begin.
+    first_in, first_range, first_outside
+        Where the ``in`` rows, the range rows and, last among these, the rows of what is outside a list begin.
     ranks
         What the events have on ladders.
     """
@@ -65,6 +65,7 @@ class Chunk(NamedTuple):
     epoch: int
     first_in: int
     first_range: int
+    first_outside: int
     ranks: RankTables
 
 
@@ -128,7 +129,7 @@ def wake_ins(touched, n, chunk, rows):  # type: ignore[no-untyped-def]
 @kernel
 def wake_ranges(touched, n, chunk, rows):  # type: ignore[no-untyped-def]
     """Derive range rows with postings that may hold a value at hand, append those not empty, return the new length."""
-    outside = len(rows.range_ladder) - (len(rows.outside_start) - 1)
+    outside = chunk.first_outside - chunk.first_range
     for ladder in range(len(chunk.ranks.size)):
         j, stop = rows.ladder_range_start[ladder], rows.ladder_range_start[ladder + 1]
         if j == stop or chunk.ranks.size[ladder] == 0:
@@ -183,7 +184,6 @@ def derive(row, chunk, rows):  # type: ignore[no-untyped-def]
     masks = chunk.masks
     chunk.stamp[row] = chunk.epoch
     masks[row, :] = 0
-    outside = chunk.first_range + len(rows.range_ladder) - (len(rows.outside_start) - 1)
     if row < chunk.first_range:
         i = row - chunk.first_in
         start, stop, ladder = rows.in_start[i], rows.in_start[i + 1], rows.in_ladder[i]
@@ -193,11 +193,11 @@ def derive(row, chunk, rows):  # type: ignore[no-untyped-def]
             for j in range(start, stop):
                 for x in range(masks.shape[1]):
                     masks[row, x] |= masks[1 + rows.in_term[j], x]
-    elif row < outside:
+    elif row < chunk.first_outside:
         i = row - chunk.first_range
         _join_ranks(row, rows.range_low[i], rows.range_high[i], chunk, rows.range_ladder[i])
     else:
-        i = row - outside
+        i = row - chunk.first_outside
         ladder = rows.range_ladder[row - chunk.first_range]
         _derive_outside(row, rows.outside_start[i], rows.outside_start[i + 1], chunk, rows, ladder)
     union = np.uint64(0)

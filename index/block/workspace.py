@@ -163,6 +163,7 @@ class Workspace:
             self._epoch,
             self._kinds.first_in,
             self._kinds.first_range,
+            self._kinds.first_outside,
             _rank_tables(ranked, span, ladders),
         )
 
