@@ -12,21 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.bits import lowest_bit, ones, without_lowest
+from index.block.bits import ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
 from index.block.prefetching import prefetch
+from index.block.selecting import select
 from index.block.turning import TOGETHER, turn_hits
 from index.engine import Matches
 from index.kernel import inlined, kernel
 
 _AHEAD = 32
 """How many turns before it is read a row is fetched."""
-
-_FEW_BITS, _FEW_AT_ONCE, _AT_ONCE = 1.4, 2, 4
-"""Of words with few bits, on the average, two are taken without asking whether there are any, else four: a guess that
-fails costs more."""
 
 _TILE = 1 << 16
 """So many hits are written for all events, then the next: their owners stay in the cache meanwhile."""
@@ -44,25 +41,23 @@ class Dealt(NamedTuple):
         The chunk's first event.
     turned
         uint64 [events, words]: see `index.block.turning.turn_hits`.
-    owner, points
-        int32, int64 [hits]: owner words and scores, in order.
+    ordinal, points
+        int32, int64 [hits]: subscriptions and scores, in order; in memory of whole words of hits.
     sizes
         int64 [events]: how many matches each event has.
     """
 
     first: int
     turned: UInt64s
-    owner: Int32s
+    ordinal: Int32s
     points: Int64s
     sizes: Int64s
 
     def write(self, events: Int64s, places: Int64s, out: Matches) -> None:
         """See `index.block.answers.Part`."""
-        bits = self.sizes.sum() / max(1, self.turned.size)
-        at_once = (0,) * (_FEW_AT_ONCE if bits < _FEW_BITS else _AT_ONCE)
-        room = np.empty(_TILE + _AT_ONCE, np.int32)
+        room = np.empty(_TILE + 64, np.int32), np.empty(_TILE + 64, np.int64)
         for piece in self._pieces():
-            write_piece(at_once, self.turned, piece, self.owner, self.points, room, events, places, out)
+            write_piece(self.turned, piece, self.ordinal, self.points, *room, events, places, out)
 
     def _pieces(self) -> Iterable[tuple[int, int]]:
         """Return from where to where hits are written together."""
@@ -86,9 +81,9 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
         The chunk's first event, and how many it has.
     """
     mask, order = hits.mask[:size], _ordered(hits.owner[:size], hits.points[:size], owner_bits)
-    owner, points = np.empty(size, np.int32), np.empty(size, np.int64)
-    doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
     words = -(-size // (64 * TOGETHER)) * TOGETHER
+    owner, points = np.empty(64 * words, np.int32)[:size], np.empty(64 * words, np.int64)[:size]
+    doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
     turned = np.empty((events, words), np.uint64)
     slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
     lanes, row = (0,) * mask.shape[1], 64 * mask.shape[1]
@@ -97,6 +92,7 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
     turn_hits(lanes, order, owner, mask, slots, squares, spare, np.empty(64, np.int64), turned)
     sizes = np.empty(events, np.int64)
     count_bits(turned, sizes)
+    owner >>= 1
     return Dealt(first, turned, owner, points, sizes)
 
 
@@ -145,35 +141,35 @@ def count_bits(turned, sizes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_piece(at_once, turned, piece, owner, points, room, events, places, out):  # type: ignore[no-untyped-def]
+def write_piece(turned, piece, ordinal, points, ordinals, scores, events, places, out):  # type: ignore[no-untyped-def]
     """Write what each event has of some hits as matches, from its place on, and move the place.
 
     Parameters
     ----------
-    at_once
-        A tuple, as ``lanes`` is in `index.block.walk.walk`: so many bits of a word are taken at a time.
     piece
         The first of the hits and the one behind the last.
-    room
-        int32: for all hits of the piece and for one time of bits more.
+    ordinals, scores
+        int32, int64: room for all hits of the piece and for 64 more.
     """
     first, stop = piece
     best, is_same = points[first], points[first] == points[stop - 1]  # and what is between, since they fall
     for i in range(len(turned)):
         begin = places[i]
-        end = begin + list_bits(at_once, turned, i, first, stop, room)
+        count = _pick(turned, i, first, stop, ordinal, ordinals)
+        end = begin + count
         out.event[begin:end] = events[i]
-        _copy_ordinals(out.subscription[begin:end], owner, room)
+        _copy(out.subscription[begin:end], ordinals)
         if is_same:
             out.score[begin:end] = best
         else:
-            _copy_scores(out.score[begin:end], points, room)
+            _pick(turned, i, first, stop, points, scores)
+            _copy(out.score[begin:end], scores)
         places[i] = end
 
 
 @inlined
-def list_bits(at_once, turned, event, first, stop, room):  # type: ignore[no-untyped-def]
-    """Write the places of an event's bits from ``first`` to ``stop``, in order; return how many there are."""
+def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
+    """Write the values of the hits from ``first`` to ``stop`` that an event has; return how many there are."""
     n, every = np.int64(0), ~np.uint64(0)
     for word in range(first >> 6, (stop + 63) >> 6):
         bits, place = turned[event, word], word << 6
@@ -181,25 +177,12 @@ def list_bits(at_once, turned, event, first, stop, room):  # type: ignore[no-unt
             bits &= every << np.uint64(first - place)
         if place + 64 > stop:
             bits &= every >> np.uint64(place + 64 - stop)
-        end = n + np.int64(ones(bits))
-        while True:
-            for _ in range(len(at_once)):
-                room[n] = place + lowest_bit(bits)  # type: ignore[no-untyped-call]
-                bits = without_lowest(bits)  # type: ignore[no-untyped-call]
-                n += 1
-            if n >= end:
-                break
-        n = end
+        if bits != np.uint64(0):
+            n = select(values, place, bits, out, n)  # type: ignore[no-untyped-call]
     return n
 
 
 @inlined
-def _copy_ordinals(out, owner, hits):  # type: ignore[no-untyped-def]
+def _copy(out, values):  # type: ignore[no-untyped-def]
     for k in range(len(out)):
-        out[k] = owner[hits[k]] >> 1
-
-
-@inlined
-def _copy_scores(out, points, hits):  # type: ignore[no-untyped-def]
-    for k in range(len(out)):
-        out[k] = points[hits[k]]
+        out[k] = values[k]

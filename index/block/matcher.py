@@ -85,7 +85,8 @@ class BlockMatcher:
         self.postings = group(PostingArrays, parts)
         self._scores = group(ScoreArrays, parts)
         self._translator = Translator(parts)
-        self._memory = Workspace(self._sizes, self._rows, self.postings, len(parts["attribute_tags"]))
+        attributes, ladders = len(parts["attribute_tags"]), self._translator.ladders
+        self._memory = Workspace(self._sizes, self._rows, self.postings, attributes, ladders)
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
         self._room: int | None = None
@@ -142,7 +143,7 @@ class BlockMatcher:
     def _mark(self, view: View, span: Span) -> Marked:
         """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights."""
         memory = self._memory.memory(span.words)
-        chunk = self._memory.begin(view.ranked, span, self._translator.ladders)
+        chunk = self._memory.begin(view.ranked, span)
         direct = masks.scatter(
             span.first,
             span.stop,
@@ -156,6 +157,8 @@ class BlockMatcher:
         touched = masks.wake_ins(self._memory.touched, direct, chunk, self._rows)
         if self._translator.ladders:
             touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
+        # read in this order their postings lie one behind the other, as far as all are read
+        self._memory.touched[:touched].sort()
         memory.filters[: span.stop - span.first] = 0
         spread(memory.filters, chunk.masks, chunk.first_range, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():

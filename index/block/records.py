@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.bits import lowest_bit
+from index.block.comparing import AT_ONCE, inside
 from index.block.layout import (
     INTERVAL,
     KIND_SHIFT,
@@ -26,10 +27,12 @@ from index.block.layout import (
     TAIL_SHIFT,
     UNIT,
     WORDS_LIMIT,
+    Int32s,
     Int64s,
     UInt8s,
     UInt64s,
 )
+from index.block.prefetching import prefetch
 from index.block.rank_tables import is_inside, joined, runs_of
 from index.kernel import inlined, kernel
 
@@ -37,12 +40,46 @@ FOUND = -1
 EMPTY = -2
 """What testing a record comes to; a number that is not negative is a row that must be derived before."""
 
-FILTER_BITS = 2**16
-"""The most bits of a filter: 8 KiB, a quarter of the nearest cache."""
+FILTER_BITS = 2**14
+"""The most bits of a filter: 2 KiB, so that those of 512 events stay in the second cache."""
 
+_SPECIAL = LAZY | INTERVAL | NEGATED
+"""Literals of which a filter alone says nothing."""
 
-FEW_RANGED = 32
+_AHEAD = 256
+"""So many words before they are read they are fetched: a kilobyte, about what is read while a fetch takes its time."""
+
+FEW_RANGED = AT_ONCE
 """Of so many events the ranks are compared with an interval, instead of a mask made for it."""
+
+FEW_JOINED = 8
+"""The filters of at most so many events are joined: one that holds much refuses little."""
+
+LONG_GROUP = 32
+"""A group of so many records is long enough for that."""
+
+
+class Near(NamedTuple):
+    """The ranks of the events that are listed for a group, beside one another.
+
+    Attributes
+    ----------
+    group
+        int64 [1]: a number that the group has to itself.
+    of
+        int64 [ladders]: the group for which a ladder's ranks are here.
+    rank
+        int32 [ladders, FEW_RANGED].
+    """
+
+    group: Int64s
+    of: Int64s
+    rank: Int32s
+
+    @classmethod
+    def of_ladders(cls, ladders: int) -> Near:
+        """Return room for the ranks on so many ladders."""
+        return cls(np.zeros(1, np.int64), np.zeros(ladders, np.int64), np.zeros((ladders, FEW_RANGED), np.int32))
 
 
 class Scratch(NamedTuple):
@@ -122,23 +159,48 @@ def _bit(event, word, words, k, chunk, memory):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def refused(event, words, k, stop, memory):  # type: ignore[no-untyped-def]
-    """Return whether an event's filter alone shows that a program's first alternatives do not hold.
+def screen(n, records, memory):  # type: ignore[no-untyped-def]
+    """Return the number of a filter that the ``n`` listed events have in common, -1 where joining theirs gains nothing.
 
-    Most records end so; what else there is to a literal is seen to by `one`.
+    It holds what any of them satisfies, so what it refuses all of them refuse; ``records`` are to be tested.
     """
-    places = np.int64(memory.filters.shape[1] - 1)
-    while k < stop:
-        word = np.int64(words[k])
-        if word < 0 or word & (LAZY | INTERVAL | NEGATED):
-            return False
-        row = word >> ROW_SHIFT
-        if memory.filters[event, (row >> 6) & places] >> np.uint64(row & 63) & np.uint64(1):
-            return False
-        if word & LAST:
-            return True
-        k += 1
-    return False
+    if n > FEW_JOINED or records < LONG_GROUP:
+        return np.int64(-1)
+    filters, listed = memory.filters, memory.few
+    last = np.int64(len(filters) - 1)
+    for place in range(filters.shape[1]):
+        filters[last, place] = filters[listed[0], place]
+    for i in range(1, n):
+        for place in range(filters.shape[1]):
+            filters[last, place] |= filters[listed[i], place]
+    return last
+
+
+@kernel
+def unrefused(record, stop, word, heads, words, filter_):  # type: ignore[no-untyped-def]
+    """Return the first record from ``record`` on that a filter does not refuse, and its word; ``stop`` if it does all.
+
+    A filter refuses a record when the first alternatives of its program are plain literals and it holds none of them.
+    Most records end so; what else there is to a literal is seen to by `one` and `many`. A kernel of its own, not
+    inlined: amid the arrays of its callers the few that it reads do not stay in registers.
+    """
+    places, last_word = np.int64(len(filter_) - 1), len(words) - 1
+    while record < stop:
+        prefetch(words, min(word + _AHEAD, last_word))  # type: ignore[no-untyped-call]
+        _, k, end, behind = size_of(np.int64(heads[record]), words, word)
+        special, held = np.int64(0 if k < end else _SPECIAL), np.uint64(0)
+        while k < end:
+            code = np.int64(words[k])
+            row = code >> ROW_SHIFT
+            special |= code  # words below 0 have these bits, too
+            held |= filter_[(row >> 6) & places] >> np.uint64(row & 63)
+            if code & LAST:
+                break
+            k += 1
+        if held & np.uint64(1) or special & _SPECIAL:
+            break
+        record, word = record + 1, behind
+    return record, word
 
 
 @inlined
@@ -188,8 +250,8 @@ def many(lanes, words, k, stop, n, chunk, memory):  # type: ignore[no-untyped-de
     mask, union, saved, resume = memory.scratch.mask, memory.scratch.union, memory.scratch.saved, memory.scratch.resume
     depth, pending = 0, False
     if n <= FEW_RANGED and k < stop and words[k] >= 0 and words[k] & INTERVAL:
-        k, n = _ranged(lanes, words, k, stop, n, chunk.ranks, memory)
-        if n == 0:
+        k, left = _ranged(lanes, words, k, stop, n, chunk.ranks, memory)
+        if left == 0:
             return np.int64(EMPTY)
     else:
         for x in range(len(lanes)):
@@ -249,26 +311,36 @@ def _ranged(lanes, words, k, stop, n, ranks, memory):  # type: ignore[no-untyped
 
     Returns
     -------
-    k, count
-        The word to go on at, and how many events are left.
+    k, left
+        The word to go on at, and the listed events that are left, as bits.
     """
-    listed, left, mask = memory.few, memory.left, memory.scratch.mask
-    while k < stop and n > 0 and words[k] >= 0 and words[k] & INTERVAL and ranks.several[words[k + 1]] == np.uint64(0):
-        negated, row = words[k] & NEGATED != 0, ranks.row[words[k + 1]]
-        low, width = words[k + 2], np.int64(words[k + 3]) - words[k + 2]
-        kept = 0
-        for i in range(n):
-            event = listed[i]
-            left[kept] = event
-            above = np.int64(ranks.held[row, event]) - low
-            kept += (above >= 0 and above <= width) != negated
-        listed, n = left, kept
+    near, mask = memory.near, memory.scratch.mask
+    left = (np.int64(1) << n) - 1
+    while k < stop and words[k] >= 0 and words[k] & INTERVAL and ranks.several[words[k + 1]] == np.uint64(0):
+        ladder = np.int64(words[k + 1])
+        if near.of[ladder] != near.group[0]:
+            _gather(ladder, memory.few, n, ranks, near)
+        flip = np.int64(0) - ((np.int64(words[k]) >> 1) & 1)
+        left &= inside(near.rank, ladder, words[k + 2], words[k + 3]) ^ flip  # type: ignore[no-untyped-call]
         k += 4
-    for x in range(len(lanes)):
-        mask[x] = np.uint64(0)
+    if left != 0:
+        for x in range(len(lanes)):
+            mask[x] = np.uint64(0)
+        bits = np.uint64(left)
+        while bits != np.uint64(0):
+            event = memory.few[lowest_bit(bits)]  # type: ignore[no-untyped-call]
+            mask[event >> 6] |= np.uint64(1) << np.uint64(event & 63)
+            bits &= bits - np.uint64(1)
+    return k, left
+
+
+@inlined
+def _gather(ladder, few, n, ranks, near):  # type: ignore[no-untyped-def]
+    """Write what the listed events have on a ladder beside one another."""
+    near.of[ladder] = near.group[0]
+    row = ranks.row[ladder]
     for i in range(n):
-        mask[listed[i] >> 6] |= np.uint64(1) << np.uint64(listed[i] & 63)
-    return k, n
+        near.rank[ladder, i] = ranks.held[row, few[i]]
 
 
 @inlined

@@ -13,13 +13,13 @@ from index.block.bits import lowest_bit
 from index.block.layout import LINEAR, NO_MATCH
 from index.block.masks import derive
 from index.block.ranking import offer, too_late
-from index.block.records import FOUND, many, one, size_of
+from index.block.records import FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
 from index.block.scoring import clause_points, literal_points, plain_points, weight_of
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 FEW_RANKED = 4
-"""A group that at most so many events reach is tested event by event."""
+"""A group that at most so many events reach is tested event by event, unless it is long: then it is one."""
 
 
 @kernel
@@ -46,7 +46,8 @@ def rank(lanes, base, chunk, rows, postings, scores, entries, memory, groups, al
         )
         word = np.int64(postings.group_word[group])
         n = _reach(lanes, chunk.masks, p, q, alive_, best, record, postings, memory.start, memory.few)
-        if n > FEW_RANKED:
+        memory.near.group[0] += 1
+        if n > (1 if stop - record >= LONG_GROUP else FEW_RANKED):
             _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best)
             continue
         for i in range(n):
@@ -87,6 +88,10 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
     plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
     a, b = _shares(local, p, q, plain, postings, memory, best)
     while record < stop and not _is_late(need, last, record, postings):
+        if need == -np.inf:  # no record is late
+            record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[local])
+            if record == stop:
+                break
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
         if kind == LINEAR and need > _refined(record, a, b, end, postings, memory):
@@ -124,8 +129,12 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
 @inlined
 def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best):  # type: ignore[no-untyped-def]
     """Offer all the events' matches among the records of a group, until they come too late for every event."""
-    poorest = _poorest(best, memory.few, n)
+    poorest, joint = _poorest(best, memory.few, n), screen(n, stop - record, memory)
     while record < stop and not _is_late(best.need[poorest], best.last[poorest], record, postings):
+        if joint >= 0 and best.need[poorest] == -np.inf:  # no record is late
+            record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[joint])
+            if record == stop:
+                break
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
         outcome = many(lanes, postings.words, k, end, n, chunk, memory)

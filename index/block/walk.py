@@ -11,7 +11,8 @@ import numpy as np
 from index.block.bits import lowest_bit
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
-from index.block.records import FEW_RANGED, FOUND, many, one, refused, size_of
+from index.block.prefetching import prefetch
+from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
 from index.block.scoring import plain_points
 from index.kernel import inlined, kernel
 
@@ -19,7 +20,10 @@ FEW = 3
 """A group of programs that at most so many events reach is tested event by event."""
 
 FEW_LINEAR = 1
-"""The same for a group of plain conjunctions, which take little longer for all events at once."""
+"""The same for a group of plain conjunctions, which take little longer for all events at once, and for a long one."""
+
+_LINE, _FETCHED = 16, 256
+"""Words that are fetched together, and how many of the next group are; see `index.block.records` for the others."""
 
 
 @kernel
@@ -77,22 +81,32 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
         group = memory.live_group[at]
         stop = postings.group_record[group + 1]
         ranged = _is_ranged(postings.group_word[group], postings.words)
-        p, q, most = memory.live_row[at], postings.group_second[group], FEW_RANGED if ranged else FEW
+        p, q, most = memory.live_row[at], postings.group_second[group], FEW_RANGED if ranged else FEW_JOINED
+        _fetch_ahead(at, groups, chunk.masks, postings, memory)
         reached = _reach(lanes, chunk.masks, p, q, most, memory.start, memory.few)
+        memory.near.group[0] += 1
         if record < 0:
             record, word = np.int64(postings.group_record[group]), np.int64(postings.group_word[group])
             linear = np.int64(postings.record_head[record]) >> KIND_SHIFT <= LINEAR
-            if reached <= (FEW_LINEAR if linear else FEW) and n + reached * (stop - record) <= len(found.owner):
+            few = FEW_LINEAR if linear or stop - record >= LONG_GROUP else FEW
+            if reached <= few and n + reached * (stop - record) <= len(found.owner):
                 for i in range(reached):
                     n = _walk_one(
                         lanes, memory.few[i], at, record, stop, word, chunk, rows, postings, scores, memory, found, n
                     )
                 record = np.int64(stop)
         listed = reached if ranged else FEW_RANGED + 1
+        joint = np.int64(-1) if ranged else screen(reached, stop - record, memory)
         while record < stop:
             if n == len(found.owner):
                 cursor[0], cursor[1], cursor[2] = at, record, word
                 return n
+            if joint >= 0:
+                record, word = unrefused(
+                    record, stop, word, postings.record_head, postings.words, memory.filters[joint]
+                )
+                if record == stop:
+                    break
             here = word
             kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
             outcome = many(lanes, postings.words, k, end, listed, chunk, memory)
@@ -114,12 +128,12 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
 @inlined
 def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
     """Write one event's hits among the records of a group, each alone; the buffer has room for all of them."""
-    while record < stop:
+    while True:
+        record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[event])
+        if record == stop:
+            return n
         here = word
         kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        if refused(event, postings.words, k, end, memory):
-            record += 1
-            continue
         outcome = one(event, postings.words, k, end, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, rows)
@@ -132,7 +146,19 @@ def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, score
             _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
             n += 1
         record += 1
-    return n
+
+
+@inlined
+def _fetch_ahead(at, groups, masks, postings, memory):  # type: ignore[no-untyped-def]
+    """Begin to fetch what the next group begins with, and the masks of the one behind it."""
+    last = groups - 1
+    group, later = memory.live_group[min(at + 1, last)], min(at + 2, last)
+    prefetch(masks, memory.live_row[later])  # type: ignore[no-untyped-call]
+    prefetch(masks, postings.group_second[memory.live_group[later]])  # type: ignore[no-untyped-call]
+    prefetch(postings.record_head, postings.group_record[group])  # type: ignore[no-untyped-call]
+    word, stop = postings.group_word[group], postings.group_word[group + 1]
+    for place in range(word, min(stop, word + _FETCHED), _LINE):
+        prefetch(postings.words, place)  # type: ignore[no-untyped-call]
 
 
 @inlined

@@ -21,7 +21,7 @@ from index.block.layout import (
 )
 from index.block.masks import Chunk, clear
 from index.block.rank_tables import RankTables
-from index.block.records import FILTER_BITS, Scratch
+from index.block.records import FILTER_BITS, Near, Scratch
 from index.block.score_classes import Classes
 from index.block.scoring import Frames
 from index.block.translate import Ranked
@@ -44,16 +44,19 @@ class Memory(NamedTuple):
         int32 [groups]: the groups to be tested, and the row that each is posted under.
     start
         uint64 [W]: the events that reach a group.
-    few, left
-        int64 [64 W]: some of those events, one by one; those of them that a program leaves.
+    few
+        int64 [64 W]: some of those events, one by one.
+    near
+        What these have on ladders.
     range
         uint64 [1, W]: the mask of an interval.
     filters
-        uint64 [64 W, bits / 64]: the rows that each event satisfies, see `index.block.records`.
+        uint64 [64 W + 1, bits / 64]: the rows that each event satisfies, see `index.block.records`; the last filter is
+        that of several.
     exact
         Whether each row has a bit of its own.
     scratch, frames, classes
-        See their types.
+        See their types, as for ``near``.
     is_dead
         uint8 [subscriptions].
     codes
@@ -66,7 +69,7 @@ class Memory(NamedTuple):
     live_row: Int32s
     start: UInt64s
     few: Int64s
-    left: Int64s
+    near: Near
     range: UInt64s
     filters: UInt64s
     exact: bool
@@ -91,10 +94,11 @@ class Workspace:
         uint8 [subscriptions].
     """
 
-    def __init__(self, sizes: Sizes, rows: RowArrays, postings: PostingArrays, attributes: int) -> None:
+    def __init__(self, sizes: Sizes, rows: RowArrays, postings: PostingArrays, attributes: int, ladders: int) -> None:
         self._kinds = RowKinds.of(rows, postings)
         self._sizes = sizes
         self._attributes = attributes
+        self._ladders = ladders
         self._codes = postings.words.view(np.float32)
         self._codes.flags.writeable = False
         self._masks: dict[int, UInt64s] = {}
@@ -121,9 +125,9 @@ class Workspace:
                 *self._live,
                 np.zeros(words, np.uint64),
                 np.zeros(64 * words, np.int64),
-                np.zeros(64 * words, np.int64),
+                Near.of_ladders(self._ladders),
                 np.zeros((1, words), np.uint64),
-                np.zeros((64 * words, bits // 64), np.uint64),
+                np.zeros((64 * words + 1, bits // 64), np.uint64),
                 bits >= self._kinds.rows,
                 Scratch(
                     np.empty(words, np.uint64),
@@ -146,7 +150,7 @@ class Workspace:
             self._found[words] = Found.of(HITS // words, words)
         return self._found[words]
 
-    def begin(self, ranked: Ranked, span: Span, ladders: int) -> Chunk:
+    def begin(self, ranked: Ranked, span: Span) -> Chunk:
         """Begin a chunk: masks that are zero, a new epoch, and the sparse tables of the values on ladders."""
         if self._busy:  # an exception kept the last chunk from its end, so nobody knows which masks are zero
             self._masks.clear()
@@ -164,7 +168,7 @@ class Workspace:
             self._kinds.first_in,
             self._kinds.first_range,
             self._kinds.first_outside,
-            _rank_tables(ranked, span, ladders),
+            _rank_tables(ranked, span, self._ladders),
         )
 
     def end(self, chunk: Chunk, touched: int) -> None:

@@ -1,0 +1,77 @@
+"""Vector instructions against the same number by number: values picked by their bits, ranks compared with intervals."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.block.comparing import AT_ONCE, inside
+from index.block.selecting import select
+from index.kernel import kernel
+
+INT32S = st.integers(-(2**31), 2**31 - 1)
+
+
+@kernel
+def select_all(values, words, out):  # type: ignore[no-untyped-def]
+    """Pick from as many stretches of 64 values as there are words; return how many have been picked."""
+    n = np.int64(0)
+    for i in range(len(words)):
+        n = select(values, 64 * i, words[i], out, n)  # type: ignore[no-untyped-call]
+    return n
+
+
+@kernel
+def inside_of(ranks, row, low, high):  # type: ignore[no-untyped-def]
+    """Call it from compiled code."""
+    return inside(ranks, row, low, high)  # type: ignore[no-untyped-call]
+
+
+def _check_selected(kind: type[np.int32] | type[np.int64], words: list[int]) -> None:
+    bits = np.array(words, np.uint64)
+    values = np.random.default_rng(1).integers(np.iinfo(kind).min, np.iinfo(kind).max, 64 * len(bits), kind)
+    out = np.zeros(len(values) + 64, kind)
+    held = np.unpackbits(bits.astype("<u8").view(np.uint8), bitorder="little").astype(bool)
+    count = select_all(values, bits, out)
+    assert out[:count].tolist() == values[held].tolist()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@settings(deadline=None)
+@given(words=st.lists(st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 1])), max_size=20))
+def test_values_are_picked_by_their_bits(kind: type[np.int32] | type[np.int64], words: list[int]) -> None:
+    _check_selected(kind, words)
+
+
+def test_values_are_picked_the_same_on_a_plain_processor() -> None:
+    """Numba compiles for the features that it is told of, and is told of none."""
+    program = (
+        "import numpy as np\n"
+        "from index.block.selecting import has_compress\n"
+        "from tests.index.test_vectors import _check_selected\n"
+        "assert not has_compress()\n"
+        "for kind in (np.int32, np.int64):\n"
+        "    _check_selected(kind, [0, 1, 2**63, 2**64 - 1, 0x5A5A5A5A5A5A5A5A])\n"
+    )
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": ""}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@settings(deadline=None)
+@given(
+    ranks=st.lists(st.one_of(INT32S, st.integers(-1, 5)), min_size=3 * AT_ONCE, max_size=3 * AT_ONCE),
+    row=st.integers(0, 2),
+    low=st.one_of(INT32S, st.integers(0, 5)),
+    high=st.one_of(INT32S, st.integers(0, 5)),
+)
+def test_ranks_inside_an_interval_are_told(ranks: list[int], row: int, low: int, high: int) -> None:
+    held = np.array(ranks, np.int32).reshape(3, AT_ONCE)
+    expected = sum((low <= rank <= high) << i for i, rank in enumerate(held[row].tolist()))
+    assert inside_of(held, row, low, high) == expected
