@@ -29,13 +29,20 @@ class Collected:
         Bool [events of the chunk]: which are plain, see `index.event_block.EventBlock.plain`.
     words
         How many words a mask has.
+    expected
+        For so many hits there is room at once.
     """
 
-    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int) -> None:
+    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int, expected: int) -> None:
         self._first, self._events, self._lanes = first, len(plain), (0,) * words
         self._plain = _mask(plain, words)
-        self._hits, self._size, self._matches = Hits.of(words), 0, 0
+        self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer = Dealer(first, len(plain))
+
+    @property
+    def hits(self) -> int:
+        """How many hits of plain events there are."""
+        return self._size
 
     def tally(self, n: int, found: Found) -> Tally:
         """Count the matches of the first ``n`` hits that a walk has found."""

@@ -90,6 +90,7 @@ class BlockMatcher:
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
         self._room: int | None = None
+        self._expected = 0
 
     @property
     def count(self) -> int:
@@ -200,7 +201,8 @@ class BlockMatcher:
         """Return all matches of a span."""
         marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = np.full(span.words, ~np.uint64(0))
-        collected = Collected(span.first, view.entries.plain[span.first : span.stop], span.words)
+        plain = view.entries.plain[span.first : span.stop]
+        collected = Collected(span.first, plain, span.words, self._expected)
         arrays = self._rows, self.postings, self._scores
         groups = 0
         for tier in range(len(self.postings.tier_bound)):
@@ -214,6 +216,8 @@ class BlockMatcher:
                 self._use_room(counted.all, marked)
                 collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
         self._memory.end(marked.chunk, marked.touched)
+        # the next chunk likely has about as many; to copy them into longer arrays takes a twentieth of all its time
+        self._expected = collected.hits + collected.hits // 8
         return collected.parts(self.count)
 
     def _best(self, view: View, span: Span, wanted: Int32s) -> Runs:
