@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.bits import ones
+from index.block.bits import lowest_bit, ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
@@ -177,7 +177,10 @@ def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-d
             bits &= every << np.uint64(first - place)
         if place + 64 > stop:
             bits &= every >> np.uint64(place + 64 - stop)
-        if bits != np.uint64(0):
+        if ones(bits) < np.uint64(2):  # one at most, as in nearly all words of some stretches: nothing to be guessed
+            out[n] = values[place + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
+            n += np.int64(ones(bits))
+        else:
             n = select(values, place, bits, out, n)  # type: ignore[no-untyped-call]
     return n
 
