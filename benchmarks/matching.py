@@ -78,7 +78,8 @@ def _measure(source: Workload, size: int, options: argparse.Namespace, console: 
     if not options.others:
         return Measured(source.name, size, len(events), options.seed, block, [])
     give_back_memory()
-    compared = _compare(built.parts, source.subscriptions(size), events[: options.compared], options, console)
+    few, stream = events[: options.compared], next(t.cost for t in block.timings if t.words is None and t.top == 0)
+    compared = _compare(built.parts, source.subscriptions(size), few, stream, options, console)
     return Measured(source.name, size, len(events), options.seed, block, compared)
 
 
@@ -86,10 +87,13 @@ def _compare(
     parts: Parts,
     subscriptions: Sequence[Subscription],
     events: Sequence[Event],
+    stream: Cost,
     options: argparse.Namespace,
     console: Console,
 ) -> list[Compared]:
     """Run the contenders, each in a process of its own; every answer must be the block engine's.
+
+    ``stream`` is what that took for an event of a stream.
 
     Raises
     ------
@@ -113,7 +117,8 @@ def _compare(
             if not run.outcome.pairs.same(expected.pairs):
                 raise WrongAnswer(f"{name} and the block engine differ: {len(run.outcome.pairs.event):,} matches")
             top = None if run.outcome.top is None else Cost(*run.outcome.top)
-            found.append(Compared(name, run.build, Cost(*run.outcome.all), top, Cost(*expected.all)))
+            cost, same_events = Cost(*run.outcome.all), Cost(*expected.all)
+            found.append(Compared(name, run.build, cost, top, same_events, stream=stream))
             times = run.outcome.all.cpu / expected.all.cpu
             console.print(f"  {name}: all {run.outcome.all.cpu:.3f} ms, {times:.1f} times ours, same answers")
     return found

@@ -139,14 +139,13 @@ def _compared(rows: Sequence[Measured]) -> Iterator[str]:
         *("top 10", "build, s", "note"),
     )
     for row in rows:
-        stream = row.block.ms(0)
         for other in row.compared:
             yield _row(
                 row.workload,
                 f"{row.subscriptions:,}",
                 other.name,
                 *(_cost(other.all), _cost(other.ours), _times_as_long(other.all, other.ours)),
-                *(f"{stream:.3f}", _times_as_long(other.all, Cost(stream, stream)), _cost(other.top)),
+                *(_cost(other.stream), _times_as_long(other.all, other.stream), _cost(other.top)),
                 "–" if other.build is None else f"{other.build:.1f}",
                 other.note.replace("|", "/").replace("\n", " ")[:120],
             )

@@ -24,6 +24,8 @@ class Compared(msgspec.Struct, frozen=True):
         The block engine over the very same events, in the same run.
     note
         Why it could not take part, else empty.
+    stream
+        All matches of the block engine over a stream of events, in the same run; None where that is not known.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Compared(msgspec.Struct, frozen=True):
     top: Cost | None = None
     ours: Cost | None = None
     note: str = ""
+    stream: Cost | None = None
 
 
 class Measured(msgspec.Struct, frozen=True):

@@ -212,7 +212,7 @@ def test_a_block_has_fewer_events_where_its_matches_are_many(monkeypatch: pytest
 
 def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -> None:
     file = tmp_path / "matching.json"
-    other = Compared("counting", 1.5, Cost(4.0, 4.0), None, Cost(2.0, 2.0))
+    other = Compared("counting", 1.5, Cost(4.0, 4.0), None, Cost(2.0, 2.0), stream=Cost(0.5, 0.5))
     store(file, Measured("w3", 1000, 64, 1, result(), [other, Compared("perq", note="is not | installed")]))
     store(file, Measured("ads", 1000, 64, 1, result(), []))
     store(file, Measured("w3", 1000, 64, 1, result(0.5), [other]))
@@ -222,7 +222,7 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
     write_table(rows, tmp_path / "matching.md")
     draw(rows, tmp_path / "matching.png")
     page = (tmp_path / "matching.md").read_text()
-    assert "| w3 | 1,000 | counting | 4.000 | 2.000 | 2.0 | 0.031 | 128.0 | – | 1.5 |  |" in page
+    assert "| w3 | 1,000 | counting | 4.000 | 2.000 | 2.0 | 0.500 | 8.0 | – | 1.5 |  |" in page
     assert "| w3 | 1,000 | 7 | 0.1 | 0.5000 | 0.0312 | 0.0312 | 0.0312 | 0.031 | 0.0312 | 2.0 | 40.0 |" in page
     assert "| w3 | 1,000 | 40.0 | program 40.0 |" in page
     assert "| w3 | 1,000 | 512 | 1,000 | 0.1 | 3.58 | 16000 | 0.00 | 0 |" in page
