@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block.bits import lowest_bit, ones
+from index.block.lanes import load, some, store
 from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.masks import derive
+from index.block.prefetching import prefetch
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
 from index.block.scoring import clause_points, literal_points
@@ -23,6 +25,12 @@ Number = TypeVar("Number", np.int32, np.int64, np.uint64)
 
 MANY_SCORED = 4
 """The events of a hit are scored together when they are so many, else one by one."""
+
+_AHEAD = 4
+"""So many hits before it is scored its clause's program is fetched, and twice as many before where that lies."""
+
+_LINE = 16
+"""Words of a line of the cache."""
 
 _ALIKE = 16
 """Among so many of a record's last scores an event's is looked for; one that is not there makes a hit of its own."""
@@ -39,6 +47,8 @@ class Found(NamedTuple):
         bool: whether ``points`` is that; else each event is scored by `settle`.
     record, word, group
         int32: the record, its first word, and its place among the listed groups.
+    clause
+        int32: the clause by which a general record scores, -1 for others.
     mask
         uint64 [hits, W]: the events.
     """
@@ -49,14 +59,15 @@ class Found(NamedTuple):
     record: Int32s
     word: Int32s
     group: Int32s
+    clause: Int32s
     mask: UInt64s
 
     @classmethod
     def of(cls, size: int, words: int) -> Found:
         """Return a buffer of this size for masks of so many words."""
-        owner, record, word, group = (np.empty(size, np.int32) for _ in range(4))
+        owner, record, word, group, clause = (np.empty(size, np.int32) for _ in range(5))
         points, known, mask = np.empty(size, np.int64), np.empty(size, np.bool_), np.empty((size, words), np.uint64)
-        return cls(owner, points, known, record, word, group, mask)
+        return cls(owner, points, known, record, word, group, clause, mask)
 
 
 class Singles(NamedTuple):
@@ -134,9 +145,10 @@ def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory
     """
     count = 0
     for i in range(n):
+        _fetch_ahead(i, n, scores, found)
         if found.known[i]:
             size += _keep(lanes, i, plain, found, hits, size)
-        elif _split(lanes, i, plain, chunk, rows, postings, scores, memory, found):
+        elif _split(lanes, i, plain, chunk, rows, scores, memory, found):
             size = _keep_classes(lanes, found.owner[i], memory.classes, hits, size)
         else:
             begin = size
@@ -177,31 +189,40 @@ def scatter(lanes, base, hits, size, singles):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
-    """Write plain events' part of hit ``i`` at ``size``; return 1, or 0 if there is none."""
-    left = np.uint64(0)
-    hits.owner[size], hits.points[size] = found.owner[i], found.points[i]
-    for x in range(len(lanes)):
-        bits = found.mask[i, x] & plain[x]
-        hits.mask[size, x] = bits
-        left |= bits
-    return np.int64(left != np.uint64(0))
+def _fetch_ahead(i, n, scores, found):  # type: ignore[no-untyped-def]
+    """Begin to fetch by what later hits score."""
+    later, soon = found.clause[min(i + 2 * _AHEAD, n - 1)], found.clause[min(i + _AHEAD, n - 1)]
+    if later >= 0:
+        prefetch(scores.score_start, later)  # type: ignore[no-untyped-call]
+        prefetch(scores.score_plain, later)  # type: ignore[no-untyped-call]
+        prefetch(scores.clause_points, later)  # type: ignore[no-untyped-call]
+    if soon >= 0:
+        start = scores.score_start[soon]
+        prefetch(scores.score_program, start)  # type: ignore[no-untyped-call]
+        prefetch(scores.score_program, start + _LINE)  # type: ignore[no-untyped-call]
 
 
 @inlined
-def _split(lanes, i, plain, chunk, rows, postings, scores, memory, found):  # type: ignore[no-untyped-def]
+def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
+    """Write plain events' part of hit ``i`` at ``size``; return 1, or 0 if there is none."""
+    mask = load(lanes, found.mask, i) & load(lanes, plain, 0)
+    hits.owner[size], hits.points[size] = found.owner[i], found.points[i]
+    store(mask, hits.mask, size)
+    return np.int64(some(mask))
+
+
+@inlined
+def _split(lanes, i, plain, chunk, rows, scores, memory, found):  # type: ignore[no-untyped-def]
     """Split the plain events of hit ``i`` into classes of equal scores, if they are many; return whether it could."""
     count = np.uint64(0)
     for x in range(len(lanes)):
         memory.start[x] = found.mask[i, x] & plain[x]
         count += ones(memory.start[x])
-    record, word = found.record[i], np.int64(found.word[i])
-    kind, _, end, _ = size_of(np.int64(postings.record_head[record]), postings.words, word)
-    if kind <= LINEAR or count < np.uint64(MANY_SCORED):
+    if found.clause[i] < 0 or count < np.uint64(MANY_SCORED):
         return False
     row = np.int64(0)
     while row >= 0:
-        row = split(lanes, postings.words[end], memory.start, chunk, scores, memory.classes)
+        row = split(lanes, found.clause[i], memory.start, chunk, scores, memory.classes)
         if row >= 0:
             derive(row, chunk, rows)
     return row == SPLIT
@@ -211,11 +232,9 @@ def _split(lanes, i, plain, chunk, rows, postings, scores, memory, found):  # ty
 def _keep_classes(lanes, owner, classes, hits, size):  # type: ignore[no-untyped-def]
     """Write the classes of frame 0 as hits from ``size`` on; return how many there are then."""
     for c in range(classes.size[0]):
-        left = np.uint64(0)
-        for x in range(len(lanes)):
-            hits.mask[size, x] = classes.mask[0, c, x]
-            left |= classes.mask[0, c, x]
-        if left != np.uint64(0):
+        mask = load(lanes, classes.mask, (0, c))
+        store(mask, hits.mask, size)
+        if some(mask):
             hits.owner[size], hits.points[size] = owner, classes.points[0, c]
             size += 1
     return size

@@ -13,6 +13,7 @@ import numpy as np
 
 from index.block.bits import lowest_bit
 from index.block.comparing import AT_ONCE, inside
+from index.block.lanes import everywhere, load, some, store
 from index.block.layout import (
     INTERVAL,
     KIND_SHIFT,
@@ -87,8 +88,8 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    mask, union
-        uint64 [W]: m and acc of `index.block.programs`.
+    mask
+        uint64 [W]: what a program leaves.
     saved
         uint64 [depth, 2, W]: m and acc of the frames around.
     truths
@@ -98,7 +99,6 @@ class Scratch(NamedTuple):
     """
 
     mask: UInt64s
-    union: UInt64s
     saved: UInt64s
     truths: UInt8s
     resume: Int64s
@@ -244,18 +244,18 @@ def one(event, words, k, stop, chunk, memory):  # type: ignore[no-untyped-def]
 def many(lanes, words, k, stop, n, chunk, memory):  # type: ignore[no-untyped-def]
     """Narrow ``memory.start`` by a program into ``memory.scratch.mask``; return what `one` does.
 
-    ``n`` is how many events those are, if ``memory.few`` lists them all, or more than `FEW_RANGED`. ``pending`` says
-    that ``union`` holds something; literals that stand alone never go through it.
+    ``n`` is how many events those are, if ``memory.few`` lists them all, or more than `FEW_RANGED`.
     """
-    mask, union, saved, resume = memory.scratch.mask, memory.scratch.union, memory.scratch.saved, memory.scratch.resume
-    depth, pending = 0, False
+    saved, resume = memory.scratch.saved, memory.scratch.resume
+    depth, nothing = 0, everywhere(lanes, 0)
+    union = nothing
     if n <= FEW_RANGED and k < stop and words[k] >= 0 and words[k] & INTERVAL:
         k, left = _ranged(lanes, words, k, stop, n, chunk.ranks, memory)
         if left == 0:
             return np.int64(EMPTY)
+        mask = load(lanes, memory.scratch.mask, 0)
     else:
-        for x in range(len(lanes)):
-            mask[x] = memory.start[x]
+        mask = load(lanes, memory.start, 0)
     while k < stop:
         word = np.int64(words[k])
         k += 1
@@ -263,36 +263,36 @@ def many(lanes, words, k, stop, n, chunk, memory):  # type: ignore[no-untyped-de
             row = word >> ROW_SHIFT
             if word & LAZY and chunk.stamp[row] != chunk.epoch:
                 return row
-            flip = np.uint64(0) - np.uint64((word >> 1) & 1)
-            masks, place = chunk.masks, row
             if word & INTERVAL:
-                masks, place = memory.range, np.int64(0)
-                _fill(lanes, words[k], words[k + 1], words[k + 2], chunk, masks)
+                _fill(lanes, words[k], words[k + 1], words[k + 2], chunk, memory.range)
+                held = load(lanes, memory.range, 0)
                 k += 3
-            row = place
+            else:
+                held = load(lanes, chunk.masks, row)
+            union = union | (held ^ everywhere(lanes, np.int64(0) - ((word >> 1) & 1)))
             if not word & LAST:
-                _join(lanes, masks, row, flip, union, pending)
-                pending = True
                 continue
-            left = _narrow(lanes, masks, row, flip, mask, union, pending)
-            pending = False
+            mask, union = mask & union, nothing
         elif word == PUSH:
-            left = _push(lanes, mask, union, pending, saved, depth)
+            # an AND inside an OR: only events that the OR does not hold for yet matter
+            store(mask, saved, (depth, 0))
+            store(union, saved, (depth, 1))
+            mask, union = mask & ~union, nothing
             resume[depth] = k + 1 + words[k]
             k += 1
             depth += 1
-            pending = False
         else:
             depth -= 1
-            left = _pop(lanes, mask, union, saved, depth, word == POP_LAST)
-            pending = word != POP_LAST
-            if pending:
+            union = load(lanes, saved, (depth, 1)) | mask
+            mask = load(lanes, saved, (depth, 0))
+            if word != POP_LAST:
                 continue
-        if left == np.uint64(0):
+            mask, union = mask & union, nothing
+        if not some(mask):
             if depth == 0:
                 return np.int64(EMPTY)
-            k = resume[depth - 1]
-            pending = False
+            k, union = resume[depth - 1], nothing
+    store(mask, memory.scratch.mask, 0)
     return np.int64(FOUND)
 
 
@@ -341,48 +341,3 @@ def _gather(ladder, few, n, ranks, near):  # type: ignore[no-untyped-def]
     row = ranks.row[ladder]
     for i in range(n):
         near.rank[ladder, i] = ranks.held[row, few[i]]
-
-
-@inlined
-def _narrow(lanes, masks, row, flip, mask, union, pending):  # type: ignore[no-untyped-def]
-    """``mask &= union | literal``; return the OR of what is left."""
-    left = np.uint64(0)
-    if pending:
-        for x in range(len(lanes)):
-            mask[x] &= union[x] | (masks[row, x] ^ flip)
-            left |= mask[x]
-    else:
-        for x in range(len(lanes)):
-            mask[x] &= masks[row, x] ^ flip
-            left |= mask[x]
-    return left
-
-
-@inlined
-def _join(lanes, masks, row, flip, union, pending):  # type: ignore[no-untyped-def]
-    """``union |= literal``."""
-    for x in range(len(lanes)):
-        union[x] = (union[x] if pending else np.uint64(0)) | (masks[row, x] ^ flip)
-
-
-@inlined
-def _push(lanes, mask, union, pending, saved, depth):  # type: ignore[no-untyped-def]
-    """Begin an AND inside an OR: only events that the OR does not hold for yet matter; return the OR of those."""
-    left = np.uint64(0)
-    for x in range(len(lanes)):
-        held_ = union[x] if pending else np.uint64(0)
-        saved[depth, 0, x], saved[depth, 1, x] = mask[x], held_
-        mask[x] &= ~held_
-        left |= mask[x]
-    return left
-
-
-@inlined
-def _pop(lanes, mask, union, saved, depth, last):  # type: ignore[no-untyped-def]
-    """End it: what is left joins the OR, which narrows the mask around when it ends too; return the OR of that mask."""
-    left = np.uint64(0)
-    for x in range(len(lanes)):
-        union[x] = saved[depth, 1, x] | mask[x]
-        mask[x] = saved[depth, 0, x] & union[x] if last else saved[depth, 0, x]
-        left |= mask[x]
-    return left

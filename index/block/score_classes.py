@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.block.lanes import everywhere, load, some, store
 from index.block.layout import ADD, CLOSE, OPEN_AND, TREE, Int64s, UInt8s, UInt64s
 from index.block.scoring import two_words
 from index.kernel import inlined, kernel
@@ -34,15 +35,12 @@ class Classes(NamedTuple):
         uint8, int64 [frames]: whether it is an AND; how many classes it has so far.
     points, mask
         int64 [frames, CLASSES], uint64 [frames, CLASSES, W]: what each gets, and its events; no event is in two.
-    held
-        uint64 [W]: the events for which an argument holds.
     """
 
     conjunction: UInt8s
     size: Int64s
     points: Int64s
     mask: UInt64s
-    held: UInt64s
 
     @classmethod
     def of(cls, depth: int, words: int) -> Classes:
@@ -53,7 +51,6 @@ class Classes(NamedTuple):
             np.zeros(frames, np.int64),
             np.zeros((frames, CLASSES), np.int64),
             np.zeros((frames, CLASSES, words), np.uint64),
-            np.zeros(words, np.uint64),
         )
 
 
@@ -70,7 +67,8 @@ def split(lanes, clause, start, chunk, scores, classes):  # type: ignore[no-unty
         return np.int64(UNABLE)
     program, depth = scores.score_program, 0
     k, stop = scores.score_start[clause], scores.score_start[clause] + scores.score_plain[clause]
-    _open(lanes, classes, 0, True, start)
+    everyone = load(lanes, start, 0)
+    _open(classes, 0, True, everyone)
     classes.points[0, 0] = scores.clause_points[clause]
     fits = True
     while k < stop and fits:
@@ -83,21 +81,17 @@ def split(lanes, clause, start, chunk, scores, classes):  # type: ignore[no-unty
                 return row
             if leaf >= 0 and not scores.leaf_even[leaf]:
                 return np.int64(UNABLE)
-            flip = np.uint64(0) - np.uint64(word & 1)
-            for x in range(len(lanes)):
-                classes.held[x] = (chunk.masks[row, x] ^ flip) & start[x]
-            fits = _take(lanes, classes, depth, _worth(leaf, scores))
+            held = load(lanes, chunk.masks, row) ^ everywhere(lanes, np.int64(0) - np.int64(word & 1))
+            fits = _take(lanes, classes, depth, held & everyone, _worth(leaf, scores))
         elif word == ADD:
-            for x in range(len(lanes)):
-                classes.held[x] = start[x]
-            fits = _take(lanes, classes, depth, two_words(program, k))
+            fits = _take(lanes, classes, depth, everyone, two_words(program, k))
             k += 2
         elif word == CLOSE:
             depth -= 1
             fits = _close(lanes, classes, depth)
         else:
             depth += 1
-            _open(lanes, classes, depth, word == OPEN_AND, start)
+            _open(classes, depth, word == OPEN_AND, everyone)
     return np.int64(SPLIT if fits else UNABLE)
 
 
@@ -110,68 +104,59 @@ def _worth(leaf, scores):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _open(lanes, classes, frame, conjunction, start):  # type: ignore[no-untyped-def]
+def _open(classes, frame, conjunction, everyone):  # type: ignore[no-untyped-def]
     """Begin a connective: an AND of nothing holds for all, an OR of nothing for none."""
     classes.conjunction[frame], classes.size[frame], classes.points[frame, 0] = conjunction, conjunction, 0
-    for x in range(len(lanes)):
-        classes.mask[frame, 0, x] = start[x]
+    store(everyone, classes.mask, (frame, 0))
 
 
 @kernel
-def _take(lanes, classes, frame, points):  # type: ignore[no-untyped-def]
+def _take(lanes, classes, frame, held, points):  # type: ignore[no-untyped-def]
     """Add an argument that holds for the events ``held`` and then scores so much; return whether there was room."""
     if not classes.conjunction[frame]:
-        return _offer(lanes, classes, frame, points)
+        return _offer(lanes, classes, frame, held, points)
     size = classes.size[frame]
     for c in range(size):
-        outside = np.uint64(0)
-        for x in range(len(lanes)):
-            outside |= classes.mask[frame, c, x] & ~classes.held[x]
-        if frame == 0 and outside != np.uint64(0) and points != 0:
+        mask = load(lanes, classes.mask, (frame, c))
+        outside = mask & ~held
+        if frame == 0 and points != 0 and some(outside):
             # only in mode relaxed: what does not hold adds nothing to those that match all the same
             at = classes.size[0]
             if at == CLASSES:
                 return False
             classes.size[0], classes.points[0, at] = at + 1, classes.points[0, c]
-            for x in range(len(lanes)):
-                classes.mask[0, at, x] = classes.mask[0, c, x] & ~classes.held[x]
+            store(outside, classes.mask, (0, at))
         if frame > 0 or points != 0:
-            for x in range(len(lanes)):
-                classes.mask[frame, c, x] &= classes.held[x]
+            store(mask & held, classes.mask, (frame, c))
         classes.points[frame, c] += points
     return True
 
 
 @kernel
-def _offer(lanes, classes, frame, points):  # type: ignore[no-untyped-def]
+def _offer(lanes, classes, frame, held, points):  # type: ignore[no-untyped-def]
     """Give the events ``held`` so much, except those that have as much from another argument of the OR."""
-    left, same = np.uint64(0), -1
+    same = -1
     for c in range(classes.size[frame]):
+        mask = load(lanes, classes.mask, (frame, c))
         if classes.points[frame, c] >= points:
             same = c if classes.points[frame, c] == points else same
-            for x in range(len(lanes)):
-                classes.held[x] &= ~classes.mask[frame, c, x]
+            held = held & ~mask
         else:
-            for x in range(len(lanes)):
-                classes.mask[frame, c, x] &= ~classes.held[x]
-    for x in range(len(lanes)):
-        left |= classes.held[x]
-    return left == np.uint64(0) or _put(lanes, classes, frame, same, points)
+            store(mask & ~held, classes.mask, (frame, c))
+    return not some(held) or _put(lanes, classes, frame, same, held, points)
 
 
 @inlined
-def _put(lanes, classes, frame, same, points):  # type: ignore[no-untyped-def]
+def _put(lanes, classes, frame, same, held, points):  # type: ignore[no-untyped-def]
     """Add the events ``held`` to class ``same``, or where that is -1 to a new one; return whether there was room."""
-    at = same
-    if same < 0:
-        at = classes.size[frame]
-        if at == CLASSES:
-            return False
-        classes.size[frame], classes.points[frame, at] = at + 1, points
-        for x in range(len(lanes)):
-            classes.mask[frame, at, x] = np.uint64(0)
-    for x in range(len(lanes)):
-        classes.mask[frame, at, x] |= classes.held[x]
+    if same >= 0:
+        store(load(lanes, classes.mask, (frame, same)) | held, classes.mask, (frame, same))
+        return True
+    at = classes.size[frame]
+    if at == CLASSES:
+        return False
+    classes.size[frame], classes.points[frame, at] = at + 1, points
+    store(held, classes.mask, (frame, at))
     return True
 
 
@@ -181,9 +166,8 @@ def _close(lanes, classes, frame):  # type: ignore[no-untyped-def]
     child, fits = frame + 1, True
     if not classes.conjunction[frame] or classes.size[child] == 1:
         for c in range(classes.size[child]):
-            for x in range(len(lanes)):
-                classes.held[x] = classes.mask[child, c, x]
-            fits = fits and _take(lanes, classes, frame, classes.points[child, c])
+            held = load(lanes, classes.mask, (child, c))
+            fits = fits and _take(lanes, classes, frame, held, classes.points[child, c])
         return fits
     return _multiply(lanes, classes, frame, len(classes.size) - 1)
 
@@ -193,31 +177,27 @@ def _multiply(lanes, classes, frame, spare):  # type: ignore[no-untyped-def]
     """Meet each class of an AND with each of the argument that has ended, and in the clause itself with the rest."""
     child, fits = frame + 1, True
     classes.size[spare] = 0
+    outside = ~_union(lanes, classes, child)
     for c in range(classes.size[frame]):
+        mask = load(lanes, classes.mask, (frame, c))
         for d in range(-1 if frame == 0 else 0, classes.size[child]):
-            left = np.uint64(0)
-            for x in range(len(lanes)):
-                classes.held[x] = classes.mask[frame, c, x] & (
-                    classes.mask[child, d, x] if d >= 0 else ~_union(classes, child, x)
-                )
-                left |= classes.held[x]
+            held = mask & (load(lanes, classes.mask, (child, d)) if d >= 0 else outside)
             points = classes.points[frame, c] + (classes.points[child, d] if d >= 0 else 0)
-            if left != np.uint64(0):
-                fits = fits and _put(lanes, classes, spare, _find(classes, spare, points), points)
+            if some(held):
+                fits = fits and _put(lanes, classes, spare, _find(classes, spare, points), held, points)
     classes.size[frame] = classes.size[spare]
     for c in range(classes.size[frame]):
         classes.points[frame, c] = classes.points[spare, c]
-        for x in range(len(lanes)):
-            classes.mask[frame, c, x] = classes.mask[spare, c, x]
+        store(load(lanes, classes.mask, (spare, c)), classes.mask, (frame, c))
     return fits
 
 
 @inlined
-def _union(classes, frame, x):  # type: ignore[no-untyped-def]
-    """Return word ``x`` of the events of all classes."""
-    union = np.uint64(0)
+def _union(lanes, classes, frame):  # type: ignore[no-untyped-def]
+    """Return the events of all classes."""
+    union = everywhere(lanes, 0)
     for c in range(classes.size[frame]):
-        union |= classes.mask[frame, c, x]
+        union = union | load(lanes, classes.mask, (frame, c))
     return union
 
 

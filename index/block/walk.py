@@ -202,4 +202,5 @@ def _known(record, kind, end, tail_stop, postings, scores, memory):  # type: ign
 def _write(at, record, kind, word, end, tail_stop, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
     """Write hit ``n``, all but its mask."""
     found.owner[n], found.record[n], found.word[n], found.group[n] = postings.record_owner[record], record, word, at
+    found.clause[n] = postings.words[end] if kind > LINEAR else -1
     found.known[n], found.points[n] = _known(record, kind, end, tail_stop, postings, scores, memory)

@@ -131,7 +131,6 @@ class Workspace:
                 bits >= self._kinds.rows,
                 Scratch(
                     np.empty(words, np.uint64),
-                    np.empty(words, np.uint64),
                     np.empty((depth, 2, words), np.uint64),
                     np.empty((depth, 2), np.uint8),
                     np.empty(depth, np.int64),

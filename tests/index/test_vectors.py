@@ -1,4 +1,4 @@
-"""Vector instructions against the same number by number: values picked by their bits, ranks compared with intervals."""
+"""Vector instructions against the same number by number: values picked, ranks compared, masks joined."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.block.comparing import AT_ONCE, inside
+from index.block.lanes import everywhere, load, some, store
 from index.block.selecting import select
 from index.kernel import kernel
 
@@ -31,6 +32,15 @@ def select_all(values, words, out):  # type: ignore[no-untyped-def]
 def inside_of(ranks, row, low, high):  # type: ignore[no-untyped-def]
     """Call it from compiled code."""
     return inside(ranks, row, low, high)  # type: ignore[no-untyped-call]
+
+
+@kernel
+def combine(lanes, masks, one, out):  # type: ignore[no-untyped-def]
+    """Write to ``out`` (a & b) | (~b ^ c), of masks 0, 1 of a table and another; return whether it has a bit."""
+    a, b, c = load(lanes, masks, 0), load(lanes, masks, 1), load(lanes, one, 0)
+    mask = a & b | (~b ^ c) & everywhere(lanes, np.int64(-1)) | everywhere(lanes, 0)
+    store(mask, out, (1, 2))
+    return some(mask)
 
 
 def _check_selected(kind: type[np.int32] | type[np.int64], words: list[int]) -> None:
@@ -75,3 +85,17 @@ def test_ranks_inside_an_interval_are_told(ranks: list[int], row: int, low: int,
     held = np.array(ranks, np.int32).reshape(3, AT_ONCE)
     expected = sum((low <= rank <= high) << i for i, rank in enumerate(held[row].tolist()))
     assert inside_of(held, row, low, high) == expected
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+@pytest.mark.parametrize("kind", ["random", "none"])
+def test_masks_are_joined_whole(words: int, kind: str) -> None:
+    rng = np.random.default_rng(words)
+    masks, one = rng.integers(0, 2**64, (2, words), np.uint64), rng.integers(0, 2**64, words, np.uint64)
+    if kind == "none":
+        masks[0], masks[1], one[:] = 0, ~np.uint64(0), 0
+    out = np.full((2, 3, words), 7, np.uint64)
+    expected = masks[0] & masks[1] | (~masks[1] ^ one)
+    assert combine((0,) * words, masks, one, out) == bool(expected.any()) == (kind == "random")
+    assert out[1, 2].tolist() == expected.tolist()
+    assert (np.delete(out.reshape(6, words), 5, axis=0) == 7).all()
