@@ -178,6 +178,8 @@ def _cost(cost: Cost | None) -> str:
 def draw(rows: Sequence[Measured], file: Path) -> None:
     """Draw milliseconds an event over the number of subscriptions, one panel a workload, both axes logarithmic."""
     names = sorted({row.workload for row in rows})
+    others = sorted({other.name for row in rows for other in row.compared})
+    colours = {label: f"C{i}" for i, label in enumerate(["block, all matches", "block, top 10", *others])}
     height = math.ceil(len(names) / COLUMNS)
     figure, panels = pyplot.subplots(height, COLUMNS, figsize=(5 * COLUMNS, 3.8 * height), squeeze=False)
     for panel in panels.flat[len(names) :]:
@@ -192,7 +194,8 @@ def draw(rows: Sequence[Measured], file: Path) -> None:
                     lines[other.name].append((row.subscriptions, other.all.cpu))
         for label, points in lines.items():
             ours = label.startswith("block")
-            panel.plot(*zip(*points, strict=True), "o-" if ours else "s--", label=label, linewidth=2.5 if ours else 1.2)
+            style, width = ("o-", 2.5) if ours else ("s--", 1.2)
+            panel.plot(*zip(*points, strict=True), style, label=label, linewidth=width, color=colours[label])
         panel.set(title=name, xscale="log", yscale="log", xlabel="subscriptions", ylabel="ms an event")
         panel.grid(visible=True, which="both", alpha=0.2)
         panel.legend(fontsize=7)
