@@ -161,7 +161,7 @@ class BlockMatcher:
         # read in this order their postings lie one behind the other, as far as all are read
         self._memory.touched[:touched].sort()
         memory.filters[: span.stop - span.first] = 0
-        spread(memory.filters, chunk.masks, chunk.first_range, self._memory.touched, touched)
+        spread(memory.filters, chunk.masks, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():
             scoring.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)

@@ -105,16 +105,14 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def spread(filters, masks, first_range, touched, n):  # type: ignore[no-untyped-def]
+def spread(filters, masks, touched, n):  # type: ignore[no-untyped-def]
     """Set the filters' bits of the first ``n`` touched rows and of row 0.
 
-    Ranges are left out: words that name them ask the mask, and there may be very many of them.
+    Ranges that have postings are among them: words that name those do not ask the mask.
     """
     places = np.int64(filters.shape[1] - 1)
     for i in range(-1, n):
         row = np.int64(0) if i < 0 else np.int64(touched[i])
-        if row >= first_range:
-            continue
         place = (row >> 6) & places
         bit = np.uint64(1) << np.uint64(row & 63)
         for word in range(masks.shape[1]):
