@@ -89,9 +89,13 @@ class BlockResult(msgspec.Struct, frozen=True):
     touched: Touched | None = None
     block: int = CHUNK
 
+    def cost(self, top: int, words: int | None = None) -> Cost:
+        """Return what an event takes."""
+        return next(t.cost for t in self.timings if t.words == words and t.top == top)
+
     def ms(self, top: int, words: int | None = None) -> float:
         """Return the processor's milliseconds an event."""
-        return next(t.cost.cpu for t in self.timings if t.words == words and t.top == top)
+        return self.cost(top, words).cpu
 
     @property
     def bytes(self) -> float:

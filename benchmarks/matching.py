@@ -78,8 +78,8 @@ def _measure(source: Workload, size: int, options: argparse.Namespace, console: 
     if not options.others:
         return Measured(source.name, size, len(events), options.seed, block, [])
     give_back_memory()
-    few, stream = events[: options.compared], next(t.cost for t in block.timings if t.words is None and t.top == 0)
-    compared = _compare(built.parts, source.subscriptions(size), few, stream, options, console)
+    few = events[: options.compared]
+    compared = _compare(built.parts, source.subscriptions(size), few, block.cost(0), options, console)
     return Measured(source.name, size, len(events), options.seed, block, compared)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from index.block.instructions import address, spread
 
 AT_ONCE = 32
 """So many ranks are compared."""
@@ -37,21 +38,12 @@ def _inside(ranks, row, low, high):  # type: ignore[no-untyped-def]
 @intrinsic
 def _compare(_typing, ranks, row, low, high):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        number = ir.IntType(32)
-        vector = ir.VectorType(number, AT_ONCE)
-        kind, first = signature.args[0], context.get_constant(types.intp, 0)
-        struct = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(context, builder, kind, struct, [arguments[1], first], wraparound=False)
-        held = builder.load(builder.bitcast(place, vector.as_pointer()))
+        vector = ir.VectorType(ir.IntType(32), AT_ONCE)
+        array, row, low, high = arguments
+        held = builder.load(address(context, builder, signature.args[0], array, [row], vector))
         held.align = 4
-
-        def everywhere(value):  # type: ignore[no-untyped-def]
-            nothing = ir.Constant(vector, ir.Undefined)
-            once = builder.insert_element(nothing, value, ir.Constant(number, 0))
-            return builder.shuffle_vector(once, nothing, ir.Constant(vector, [0] * AT_ONCE))
-
-        reaches = builder.icmp_signed(">=", held, everywhere(arguments[2]))  # type: ignore[no-untyped-call]
-        stays = builder.icmp_signed("<=", held, everywhere(arguments[3]))  # type: ignore[no-untyped-call]
+        reaches = builder.icmp_signed(">=", held, spread(builder, low, vector))
+        stays = builder.icmp_signed("<=", held, spread(builder, high, vector))
         bits = builder.bitcast(builder.and_(reaches, stays), ir.IntType(AT_ONCE))
         return builder.zext(bits, ir.IntType(64))
 

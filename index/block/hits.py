@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from index.block.bits import lowest_bit, ones
 from index.block.lanes import load, some, store
-from index.block.layout import LINEAR, NO_MATCH, Int32s, Int64s, UInt64s
+from index.block.layout import NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.masks import derive
-from index.block.prefetching import prefetch
+from index.block.prefetching import LINE, prefetch
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
 from index.block.scoring import clause_points, literal_points
@@ -28,9 +28,6 @@ MANY_SCORED = 4
 
 _AHEAD = 4
 """So many hits before it is scored its clause's program is fetched, and twice as many before where that lies."""
-
-_LINE = 16
-"""Words of a line of the cache."""
 
 _ALIKE = 16
 """Among so many of a record's last scores an event's is looked for; one that is not there makes a hit of its own."""
@@ -199,7 +196,7 @@ def _fetch_ahead(i, n, scores, found):  # type: ignore[no-untyped-def]
     if soon >= 0:
         start = scores.score_start[soon]
         prefetch(scores.score_program, start)  # type: ignore[no-untyped-call]
-        prefetch(scores.score_program, start + _LINE)  # type: ignore[no-untyped-call]
+        prefetch(scores.score_program, start + LINE)  # type: ignore[no-untyped-call]
 
 
 @inlined
@@ -214,11 +211,13 @@ def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
 @inlined
 def _split(lanes, i, plain, chunk, rows, scores, memory, found):  # type: ignore[no-untyped-def]
     """Split the plain events of hit ``i`` into classes of equal scores, if they are many; return whether it could."""
+    if found.clause[i] < 0:
+        return False
+    store(load(lanes, found.mask, i) & load(lanes, plain, 0), memory.start, 0)
     count = np.uint64(0)
     for x in range(len(lanes)):
-        memory.start[x] = found.mask[i, x] & plain[x]
         count += ones(memory.start[x])
-    if found.clause[i] < 0 or count < np.uint64(MANY_SCORED):
+    if count < np.uint64(MANY_SCORED):
         return False
     row = np.int64(0)
     while row >= 0:
@@ -258,10 +257,10 @@ def _gather(lanes, owner, got, x, bit, hits, begin, size):  # type: ignore[no-un
 @inlined
 def _points(event, base, i, chunk, rows, postings, scores, entries, memory, found):  # type: ignore[no-untyped-def]
     """Return what an event gets from hit ``i``."""
-    record = found.record[i]
-    kind, k, end, _ = size_of(np.int64(postings.record_head[record]), postings.words, np.int64(found.word[i]))
-    if kind > LINEAR:
-        return clause_points(event, base, postings.words[end], chunk, rows, scores, entries, memory.frames)
+    if found.clause[i] >= 0:
+        return clause_points(event, base, found.clause[i], chunk, rows, scores, entries, memory.frames)
+    head = np.int64(postings.record_head[found.record[i]])
+    kind, k, end, _ = size_of(head, postings.words, np.int64(found.word[i]))
     group = memory.live_group[found.group[i]]
     points = literal_points(
         event - base,

@@ -16,6 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
+from index.block.instructions import address, spread
 from index.block.layout import UInt64s
 
 Lanes = Sequence[int]
@@ -104,17 +105,14 @@ def _invert(a):  # type: ignore[no-untyped-def]
     return (lambda a: _turn(a)) if isinstance(a, Vector) else None
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Any, words: int) -> Any:
+def _place(context: Any, builder: Any, signature: Any, arguments: Any, words: int) -> Any:
     """Return where the mask at the place, the third argument, of the array, the second, begins."""
-    kind, at = signature.args[1], signature.args[2]
-    struct = context.make_array(kind)(context, builder, arguments[1])
+    at = signature.args[2]
     is_tuple = isinstance(at, types.BaseTuple)
     numbers = cgutils.unpack_tuple(builder, arguments[2]) if is_tuple else [arguments[2]]
     kinds = at.types if is_tuple else [at]
     place = [context.cast(builder, number, of, types.intp) for number, of in zip(numbers, kinds, strict=True)]
-    place += [context.get_constant(types.intp, 0)] * (kind.ndim - len(place))
-    item = cgutils.get_item_pointer(context, builder, kind, struct, place, wraparound=False)
-    return builder.bitcast(item, _shape(Vector(words)).as_pointer())
+    return address(context, builder, signature.args[1], arguments[1], place, _shape(Vector(words)))
 
 
 @intrinsic
@@ -122,7 +120,7 @@ def _read(_typing, lanes, array, place):  # type: ignore[no-untyped-def]
     kind = Vector(len(lanes))
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        mask = builder.load(_address(context, builder, signature, arguments, kind.words))
+        mask = builder.load(_place(context, builder, signature, arguments, kind.words))
         mask.align = 8
         return mask
 
@@ -132,7 +130,7 @@ def _read(_typing, lanes, array, place):  # type: ignore[no-untyped-def]
 @intrinsic
 def _write(_typing, mask, array, place):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        builder.store(arguments[0], _address(context, builder, signature, arguments, mask.words)).align = 8
+        builder.store(arguments[0], _place(context, builder, signature, arguments, mask.words)).align = 8
         return context.get_dummy_value()
 
     return types.void(mask, array, place), generate
@@ -143,11 +141,7 @@ def _fill(_typing, lanes, word):  # type: ignore[no-untyped-def]
     kind = Vector(len(lanes))
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        number = ir.IntType(32)
-        nothing = ir.Constant(_shape(kind), ir.Undefined)
-        once = builder.insert_element(nothing, arguments[1], ir.Constant(number, 0))
-        zeros = ir.Constant(ir.VectorType(number, kind.words), [0] * kind.words)
-        return builder.shuffle_vector(once, nothing, zeros)
+        return spread(builder, arguments[1], _shape(kind))
 
     return kind(lanes, word), generate
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from index.block.instructions import address
+
+LINE = 16
+"""So many int32s are fetched together."""
 
 
 def prefetch(array, row):  # type: ignore[no-untyped-def]
@@ -26,17 +30,12 @@ def _fetch(_typing, array, row):  # type: ignore[no-untyped-def]
     """For reading, to be kept in the nearest cache, data: these are the numbers that LLVM's instruction is given."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind = signature.args[0]
-        zero = context.get_constant(types.intp, 0)
         row = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        struct = context.make_array(kind)(context, builder, arguments[0])
-        place = [row, *[zero] * (kind.ndim - 1)]
-        address = cgutils.get_item_pointer(context, builder, kind, struct, place, wraparound=False)
-        address = builder.bitcast(address, ir.IntType(8).as_pointer())
+        start = address(context, builder, signature.args[0], arguments[0], [row], ir.IntType(8))
         number = ir.IntType(32)
-        shape = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [address.type], shape)
-        builder.call(function, [address, number(0), number(3), number(1)])
+        shape = ir.FunctionType(ir.VoidType(), [start.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [start.type], shape)
+        builder.call(function, [start, number(0), number(3), number(1)])
         return context.get_dummy_value()
 
     return types.void(array, row), generate

@@ -14,6 +14,7 @@ from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, overload
 
 from index.block.bits import lowest_bit, without_lowest
+from index.block.instructions import address
 
 _REGISTER = 512
 """Bits."""
@@ -74,23 +75,17 @@ def _compress(_typing, values, first, bits, out, n):  # type: ignore[no-untyped-
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         vector = ir.VectorType(ir.IntType(width), lanes)
-
-        def place(argument, at):  # type: ignore[no-untyped-def]
-            kind = signature.args[argument]
-            struct = context.make_array(kind)(context, builder, arguments[argument])
-            item = cgutils.get_item_pointer(context, builder, kind, struct, [arguments[at]], wraparound=False)
-            return builder.bitcast(item, vector.as_pointer())
-
-        given = builder.load(place(0, 1))  # type: ignore[no-untyped-call]
+        array, at, word, target, end = arguments
+        given = builder.load(address(context, builder, signature.args[0], array, [at], vector))
         given.align = width // 8
-        marked = builder.trunc(arguments[2], ir.IntType(lanes))
+        marked = builder.trunc(word, ir.IntType(lanes))
         mask = builder.bitcast(marked, ir.VectorType(ir.IntType(1), lanes))
         shape = ir.FunctionType(vector, [vector, vector, mask.type])
         name = f"llvm.x86.avx512.mask.compress.v{lanes}i{width}"
         function = cgutils.get_or_insert_function(builder.module, shape, name)
         picked = builder.call(function, [given, ir.Constant(vector, None), mask])
-        builder.store(picked, place(3, 4)).align = width // 8  # type: ignore[no-untyped-call]
+        builder.store(picked, address(context, builder, signature.args[3], target, [end], vector)).align = width // 8
         count = builder.zext(builder.ctpop(marked), ir.IntType(64))
-        return builder.add(arguments[4], count)
+        return builder.add(end, count)
 
     return types.int64(values, first, bits, out, n), generate

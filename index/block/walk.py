@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.bits import lowest_bit
+from index.block.lanes import everywhere, load, store
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
-from index.block.prefetching import prefetch
+from index.block.prefetching import LINE, prefetch
 from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
 from index.block.scoring import plain_points
 from index.kernel import inlined, kernel
@@ -22,8 +23,8 @@ FEW = 3
 FEW_LINEAR = 1
 """The same for a group of plain conjunctions, which take little longer for all events at once, and for a long one."""
 
-_LINE, _FETCHED = 16, 256
-"""Words that are fetched together, and how many of the next group are; see `index.block.records` for the others."""
+_FETCHED = 256
+"""So many words of the next group are fetched; see `index.block.records` for the others."""
 
 
 @kernel
@@ -115,8 +116,7 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
                 word = here
                 continue
             if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
-                for x in range(len(lanes)):
-                    found.mask[n, x] = memory.scratch.mask[x]
+                store(load(lanes, memory.scratch.mask, 0), found.mask, n)
                 _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
                 n += 1
             record += 1
@@ -140,8 +140,7 @@ def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, score
             word = here
             continue
         if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
-            for x in range(len(lanes)):
-                found.mask[n, x] = np.uint64(0)
+            store(everywhere(lanes, 0), found.mask, n)
             found.mask[n, event >> 6] = np.uint64(1) << np.uint64(event & 63)
             _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
             n += 1
@@ -157,7 +156,7 @@ def _fetch_ahead(at, groups, masks, postings, memory):  # type: ignore[no-untype
     prefetch(masks, postings.group_second[memory.live_group[later]])  # type: ignore[no-untyped-call]
     prefetch(postings.record_head, postings.group_record[group])  # type: ignore[no-untyped-call]
     word, stop = postings.group_word[group], postings.group_word[group + 1]
-    for place in range(word, min(stop, word + _FETCHED), _LINE):
+    for place in range(word, min(stop, word + _FETCHED), LINE):
         prefetch(postings.words, place)  # type: ignore[no-untyped-call]
 
 
@@ -186,10 +185,9 @@ def _reach(lanes, masks, p, q, most, start, few):  # type: ignore[no-untyped-def
 
 
 @inlined
-def _known(record, kind, end, tail_stop, postings, scores, memory):  # type: ignore[no-untyped-def]
+def _known(record, clause, kind, end, tail_stop, postings, scores, memory):  # type: ignore[no-untyped-def]
     """Return whether all plain events get the same from a record, and what."""
-    if kind > LINEAR:
-        clause = postings.words[end]
+    if clause >= 0:
         return scores.score_plain[clause] == 0, scores.clause_points[clause]
     head = np.int64(postings.record_head[record])
     points = plain_points(kind, head, end, tail_stop, postings.words, memory.codes, postings.weight_table)
@@ -202,5 +200,6 @@ def _known(record, kind, end, tail_stop, postings, scores, memory):  # type: ign
 def _write(at, record, kind, word, end, tail_stop, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
     """Write hit ``n``, all but its mask."""
     found.owner[n], found.record[n], found.word[n], found.group[n] = postings.record_owner[record], record, word, at
-    found.clause[n] = postings.words[end] if kind > LINEAR else -1
-    found.known[n], found.points[n] = _known(record, kind, end, tail_stop, postings, scores, memory)
+    clause = np.int64(postings.words[end]) if kind > LINEAR else np.int64(-1)
+    found.clause[n] = clause
+    found.known[n], found.points[n] = _known(record, clause, kind, end, tail_stop, postings, scores, memory)
