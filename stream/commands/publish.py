@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from stream.commands.kafka import Sender
     from stream.settings import Settings
 
+CATCH_UP = 0.01
+"""Seconds by which a late event may be made up for, so that a clock's coarseness does not lower a high rate; after a
+longer delay the rate goes on from there, since a burst would be faster than was asked for."""
+
 
 def publish(
     context: typer.Context,
@@ -66,7 +70,8 @@ class _Run:
         self._sender = sender
         self._key_field = key_field
         self._skip_bad = skip_bad
-        self._rate = rate
+        self._interval = 1 / rate if rate is not None else 0.0
+        self._due = 0.0  # on the clock of time.monotonic(), when the next event may go
         self.sent = 0
         self.skipped = 0
 
@@ -74,7 +79,6 @@ class _Run:
         """Send every line that is an event, no faster than the rate."""
         from schemas.json_codec import decode_event
 
-        began = time.monotonic()
         position = 0
         for number, line in enumerate(lines, 1):
             position += len(line)
@@ -86,9 +90,9 @@ class _Run:
             except Refused as refused:
                 self._refuse(number, refused)
                 continue
-            if self._rate is not None:
-                self._wait_until(began + self.sent / self._rate)
+            self._wait_until(self._due)
             self._sender.send(self._key(event), value)
+            self._due = max(self._due, time.monotonic() - CATCH_UP) + self._interval
             self.sent += 1
             tell(position, self.sent)
 
