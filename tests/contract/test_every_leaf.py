@@ -238,6 +238,28 @@ def test_ten_thousand_ranges_of_an_attribute(engine: Engine, seed: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_ranges_that_cover_others_are_tested_as_well(engine: Engine, seed: int) -> None:
+    """So many ranges of few bounds that some are posted under others, in any shape; each event alone, and together."""
+    rng = random.Random(seed)
+    ranges = [Range("a", ge=low, le=high) for low in range(40) for high in range(low + 1, 40)]
+
+    def shape(depth: int) -> Expression:
+        if depth == 0 or rng.random() < 0.2:
+            return rng.choice(ranges)
+        args = tuple(shape(depth - 1) for _ in range(rng.choice((2, 2, 3))))
+        return rng.choice((And, Or))(args)
+
+    population = numbered([*(And(tuple(rng.sample(ranges, 2))) for _ in range(300)), *(shape(3) for _ in range(300))])
+    happened = [Event({"a": (value,)}) for value in (*range(40), 5.5)]
+    matcher = opened(engine, population)
+    wanted = expected(population, happened)
+    assert len(wanted) > 1000
+    assert rows(matcher, EventBlock.from_events(happened)) == wanted
+    alone = [rows(matcher, EventBlock.from_events([event])) for event in happened]
+    assert [(e, *row[1:]) for e, found in enumerate(alone) for row in found] == wanted
+
+
 def test_wide_and_deep_expressions(engine: Engine) -> None:
     wide = Or(tuple(StartsWith("a", f"{i:05d}") for i in range(5000)))
     nots: Expression = reduce(lambda inner, _: Not(inner), range(2000), Contains("a", "49"))

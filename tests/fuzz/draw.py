@@ -80,6 +80,9 @@ PLAIN_FUNCTIONS = (
     *("abs", "round", "floor", "ceil", "length", "lower", "upper"),
     *("year", "month", "day", "hour", "minute", "second"),
 )
+CELLS = 30
+"""Bounds of narrow ranges, few enough that a cover's are often a range's."""
+
 THRESHOLDS = (1e-9, 0.1, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0)
 
 
@@ -100,6 +103,8 @@ class Draw:
         """Return checked subscriptions, ascending by id as engines take them."""
         positive = [self._weighted(self._leaf(positive=True)) for _ in range(self._random.choice((5, 20, 40)))]
         pool = [self._leaf() for _ in range(self._random.choice((10, 40, 90)))]
+        if self._odds(0.3):
+            pool += self._narrow_ranges(self._one((80, 300)))
         size = self._random.choice((1, 30, 150, 400, 900))
         drawn = [self._subscription(f"{i:04d}", pool, positive) for i in range(size)]
         return [subscription for subscription in drawn if _allowed(subscription)]
@@ -182,6 +187,11 @@ class Draw:
             leaf = self._drawn_leaf(positive)
             if _allowed(Subscription("", leaf)):
                 return leaf
+
+    def _narrow_ranges(self, count: int) -> list[Leaf]:
+        """Return ranges of one attribute, so many that they are posted under covers, some of which are ranges too."""
+        attribute = self._one(ATTRIBUTES)
+        return [Range(attribute, **self._bounds(range(CELLS), _same)) for _ in range(count)]
 
     def _drawn_leaf(self, positive: bool) -> Leaf:
         attribute, piece, fold_case = self._attribute(), self._one(PIECES), self._odds(0.4)

@@ -26,6 +26,9 @@ WIDTHS: tuple[Words, ...] = get_args(Words)
 SAMPLE = 40
 """Pairs of a trial that the oracle itself is asked for."""
 
+FEW = (1, 1, 2, 3, 7)
+"""Events of the blocks that are matched after the large ones."""
+
 
 @dataclass
 class Counts:
@@ -120,6 +123,7 @@ class _Trial:
         parts = BlockEngine().build(self.population)
         for words in WIDTHS:
             yield from self._whole(parts, words)
+        yield from self._few(parts)
         yield from self._candidates(parts, self.chance.choice(WIDTHS))
         yield from self._segments(self.chance.choice(WIDTHS))
 
@@ -142,6 +146,14 @@ class _Trial:
             found = matcher.match(block, np.array(dead, np.uint32) if dead else None)
             what = f"W = {words}, {'the best' if limited else 'all'}, dead {dead}"
             yield from self._compared(what, order, found, self.table.rows(order, dead, block.top))
+
+    def _few(self, parts: Parts) -> Iterator[Difference]:
+        """Blocks of one event and of a few, which are tested one by one where a block of many is by masks."""
+        matcher = _engine(self.chance.choice(WIDTHS)).open(parts)
+        for size in FEW:
+            order, block = self._block(self.chance.random() < 0.5, size)
+            found = matcher.match(block)
+            yield from self._compared(f"{len(order)} events alone", order, found, self.table.rows(order, [], block.top))
 
     def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
         """Whatever matches must be among the candidates."""
@@ -173,10 +185,14 @@ class _Trial:
         what = f"{count} segments, W = {words}, top {'given' if block.top.any() else 'none'}"
         yield from self._compared(what, order, found, self.table.rows(order, gone, block.top))
 
-    def _block(self, limited: bool) -> tuple[list[int], EventBlock]:
-        """Return the events in a random order, as a block; ``limited`` leaves them their ``top``, else all want all."""
+    def _block(self, limited: bool, size: int | None = None) -> tuple[list[int], EventBlock]:
+        """Return events in a random order, at most ``size`` of them, as a block; ``limited`` leaves them their ``top``.
+
+        Else all of them want all their matches.
+        """
         order = list(range(len(self.events)))
         self.chance.shuffle(order)
+        del order[size:]
         block = EventBlock.from_events([self.events[e] for e in order])
         if not limited:
             block.top[:] = 0
