@@ -12,12 +12,13 @@ from typing import NamedTuple, get_args
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.timing import Stopwatch, fastest, no_collection
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Words
 from index.block.reached import Touched, touched
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
 from schemas.records import Event, Subscription
 
@@ -134,7 +135,7 @@ def measure_block(built: Built, events: Sequence[Event], repetitions: int, secon
     matcher.match(EventBlock.from_events(few[:1]))
     alone = fastest(matcher.match, _blocks(few, 0, 1), repetitions, seconds)
     prepared = [make() for make in _blocks(events, 0, size)]
-    found = [len(matcher.match(block).event) for block in prepared]
+    found = [len(matcher.match(block)) for block in prepared]
     writing = fastest(_written, [lambda count=count: count for count in found], repetitions, seconds)  # type: ignore[misc]
     again = fastest(matcher.match, [lambda block=block: block for block in prepared], repetitions, seconds)  # type: ignore[misc]
     return BlockResult(
@@ -153,16 +154,16 @@ def measure_block(built: Built, events: Sequence[Event], repetitions: int, secon
 
 def _block_size(matcher: BlockMatcher, events: Sequence[Event]) -> int:
     """Return how many events to match at a time where all matches are wanted, from the first chunk."""
-    found = len(matcher.match(EventBlock.from_events(events[:CHUNK])).event)
+    found = len(matcher.match(EventBlock.from_events(events[:CHUNK])))
     size = BLOCK
     while size > CHUNK and found * size > MOST_MATCHES * CHUNK:
         size //= 2
     return size
 
 
-def _written(count: int) -> Matches:
-    """Return so many matches of nothing."""
-    return Matches(np.full(count, 1, np.int32), np.full(count, 1, np.int32), np.full(count, 1, np.int64))
+def _written(count: int) -> npt.NDArray[np.int32]:
+    """Return so many matches of nothing, all of one score."""
+    return np.full(count, 1, np.int32)
 
 
 def _blocks(events: Sequence[Event], top: int, size: int) -> list[Callable[[], EventBlock]]:

@@ -15,53 +15,18 @@ Laws, held by `tests/contract` for every engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from index.event_block import EventBlock
+from index.matches import Matches
 from index.observed.statistics import EventStatistics
 from schemas.records import Subscription
 
 Parts = Mapping[str, npt.NDArray[np.generic]]
 """Named flat arrays of a segment, as an engine builds and opens them."""
-
-
-class Matches(NamedTuple):
-    """Matches of a block, ordered by event, then score falling, then ordinal rising.
-
-    Attributes
-    ----------
-    event
-        int32, row of the event in its block.
-    subscription
-        int32, ordinal of the subscription in its segment; ordinals follow the ids in code-point order.
-    score
-        int64, in units of 1 / SCORE_SCALE.
-    """
-
-    event: npt.NDArray[np.int32]
-    subscription: npt.NDArray[np.int32]
-    score: npt.NDArray[np.int64]
-
-    @classmethod
-    def joined(cls, found: Sequence[Matches]) -> Matches:
-        """Return the rows of all, in their order."""
-        return cls(
-            np.concatenate([np.zeros(0, np.int32), *(m.event for m in found)]),
-            np.concatenate([np.zeros(0, np.int32), *(m.subscription for m in found)]),
-            np.concatenate([np.zeros(0, np.int64), *(m.score for m in found)]),
-        )
-
-    @classmethod
-    def room(cls, count: int) -> Matches:
-        """Return so many rows that are still to be written."""
-        return cls(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
-
-    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Matches:
-        """Return the rows chosen by a mask or by indices, copied."""
-        return Matches(self.event[rows], self.subscription[rows], self.score[rows])
 
 
 class Matcher(Protocol):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numba import njit
 
 from index.byte_rows import ByteRows, Int64s, compare
-from index.engine import Matches
+from index.matches import Matches
 
 _NO_INT32 = np.zeros(0, np.int32)
 _NO_INT64 = np.zeros(0, np.int64)
@@ -63,13 +63,13 @@ def combine(top: npt.NDArray[np.int32], matches: Sequence[Matches], ids: Sequenc
         Each segment's ids.
     """
     event = np.concatenate([_NO_INT32, *(m.event for m in matches)])
-    segment = np.repeat(np.arange(len(matches), dtype=np.int32), np.array([len(m.event) for m in matches], np.int64))
+    segment = np.repeat(np.arange(len(matches), dtype=np.int32), np.array([len(m) for m in matches], np.int64))
     subscription = np.concatenate([_NO_INT32, *(m.subscription for m in matches)])
     score = np.concatenate([_NO_INT64, *(m.score for m in matches)])
-    answering = [k for k, m in enumerate(matches) if len(m.event)]
+    answering = [k for k, m in enumerate(matches) if len(m)]
     if len(answering) > 1:
         names = ByteRows.concatenate([ids[k].take(matches[k].subscription) for k in answering])
-        order = merged_order(_starts([matches[k].event for k in answering], len(top)), score, names, top)
+        order = merged_order(_starts([matches[k] for k in answering]), score, names, top)
         event, segment, subscription, score = event[order], segment[order], subscription[order], score[order]
     return Found(event, segment, subscription, score, _ranks(event))
 
@@ -123,14 +123,10 @@ def _precedes(score, data, offsets, a, b):  # type: ignore[no-untyped-def]
     return compare(data, offsets[a], offsets[a + 1], data, offsets[b], offsets[b + 1]) < 0
 
 
-def _starts(events: Sequence[npt.NDArray[np.int32]], size: int) -> Int64s:
+def _starts(matches: Sequence[Matches]) -> Int64s:
     """Return where each event's candidates begin, with the segments' candidates one after the other."""
-    starts = np.empty((len(events), size + 1), np.int64)
-    base = 0
-    for k, event in enumerate(events):
-        starts[k] = base + np.searchsorted(event, np.arange(size + 1))
-        base += len(event)
-    return starts
+    before = np.cumsum([0, *(len(m) for m in matches)])
+    return np.stack([base + m.begin for base, m in zip(before.tolist(), matches, strict=False)])
 
 
 def _ranks(event: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -12,10 +12,11 @@ import numpy as np
 from index.byte_rows import ByteRows
 from index.dead_set import Ordinals, read_dead
 from index.directory import AnyPath, IndexDirectory
-from index.engine import BoundedMatcher, Engine, Matcher, Matches
+from index.engine import BoundedMatcher, Engine, Matcher
 from index.event_block import EventBlock
 from index.found import Found, combine
 from index.manifest import EMPTY, Manifest, SegmentEntry, latest_version, read_manifest
+from index.matches import Matches
 from index.segment import NO_LABELS, Segment
 from index.segment_cache import SegmentCache
 from index.shards import Shard, check_shards
@@ -105,7 +106,7 @@ class Snapshot:
             dead = live.dead if len(live.dead) else None
             if most is not None and isinstance(live.matcher, BoundedMatcher):
                 matches.append(live.matcher.match(block, dead, most))
-                most -= len(matches[-1].event)
+                most -= len(matches[-1])
             else:
                 matches.append(live.matcher.match(block, dead))
         return combine(block.top, matches, [live.segment.rows.ids for live in self.segments])

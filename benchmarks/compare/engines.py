@@ -8,8 +8,9 @@ import numpy as np
 
 from benchmarks.compare.contender import Outcome, Pairs, Unable
 from benchmarks.timing import fastest
-from index.engine import Engine, Matcher, Matches, Parts
+from index.engine import Engine, Matcher, Parts
 from index.event_block import EventBlock
+from index.matches import Matches
 from schemas.errors import Refused, TocsinError
 from schemas.records import Event, Subscription
 

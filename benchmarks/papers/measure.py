@@ -83,7 +83,7 @@ def match(matcher: Matcher, events: Sequence[Event], top: int = 0, passes: int =
     while done < passes or spent < AT_LEAST:
         block = EventBlock.from_events(events, top)
         begin = time.thread_time()
-        found = len(matcher.match(block).event)
+        found = len(matcher.match(block))
         passed = time.thread_time() - begin
         fastest, spent, done = min(fastest, passed), spent + passed, done + 1
         if spent > ENOUGH:

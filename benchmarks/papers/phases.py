@@ -72,7 +72,7 @@ def _pass(matcher: IndexedTreeMatcher, events: Sequence[Event], size: int) -> Ph
         delattr(matcher, step)
     ms = [1000 * seconds / len(events) for seconds in (*spent.values(), total)]
     places = (matcher.counters.candidates - before) / len(events)
-    return Phases(ms[0], ms[1], ms[2], ms[3], len(found.event) / len(events), size, places)
+    return Phases(ms[0], ms[1], ms[2], ms[3], len(found) / len(events), size, places)
 
 
 def _timed(step: Callable[..., Any], name: str, spent: dict[str, float]) -> Callable[..., Any]:

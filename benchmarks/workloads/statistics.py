@@ -55,7 +55,7 @@ def walk_leaves(expression: Expression) -> Iterator[Leaf]:
 def matches_by_engine(engine: Engine, subscriptions: Sequence[Subscription], events: Sequence[Event]) -> float:
     """Return the matches an event that an engine finds."""
     matcher = engine.open(engine.build(subscriptions))
-    return len(matcher.match(EventBlock.from_events(events)).event) / len(events)
+    return len(matcher.match(EventBlock.from_events(events))) / len(events)
 
 
 def matches_by_oracle(

@@ -9,18 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from index.block.arrangement import Order
-from index.block.layout import Int64s
-from index.engine import Matches
+from index.block.layout import Int32s, Int64s
 from index.kernel import kernel
+from index.matches import Matches, MatchRows
+
+
+class Classes(NamedTuple):
+    """A part's matches by score.
+
+    Attributes
+    ----------
+    points
+        int64 [classes], falling.
+    sizes
+        int64 [events, classes], how many matches with this score each event has.
+    """
+
+    points: Int64s
+    sizes: Int64s
 
 
 class Part(Protocol):
-    """Matches of events that are matched one after the other, each event's in the order of `index.engine.Matches`."""
+    """Matches of events that are matched one after the other, each event's in the order of `index.matches.Matches`."""
 
     @property
     def first(self) -> int:
@@ -30,15 +45,19 @@ class Part(Protocol):
     def sizes(self) -> Int64s:
         """int64 [events], how many matches each event has."""
 
-    def write(self, events: Int64s, places: Int64s, out: Matches) -> None:
-        """Write the matches of the i-th event as those of ``events[i]``, from ``places[i]`` on."""
+    @property
+    def classes(self) -> Classes | None:
+        """The matches by score; None if they have so many scores that each is better written by itself."""
+
+    def write(self, places: Int64s, subscription: Int32s, score: Int64s) -> None:
+        """Write the i-th event's matches from ``places[i]`` on, which is changed; no scores if there is no room."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Matches that are written already, of so many events from ``first`` on, numbered as they were matched."""
 
-    found: Matches
+    found: MatchRows
     first: int
     events: int
 
@@ -53,9 +72,14 @@ class Rows:
         """See `Part`."""
         return np.diff(self.begin)
 
-    def write(self, events: Int64s, places: Int64s, out: Matches) -> None:
+    @property
+    def classes(self) -> None:
         """See `Part`."""
-        copy_rows(self.found, self.begin, events, places, out)
+        return None
+
+    def write(self, places: Int64s, subscription: Int32s, score: Int64s) -> None:
+        """See `Part`."""
+        copy_rows(self.found, self.begin, places, subscription, score)
 
 
 def written(parts: Sequence[Part], order: Order) -> Matches:
@@ -69,27 +93,48 @@ def written(parts: Sequence[Part], order: Order) -> Matches:
         How the block was matched.
     """
     if not parts:
-        return Matches.room(0)
+        return MatchRows.room(0).matches(len(order.event))
     if len(parts) == 1 and isinstance(parts[0], Rows) and not order.is_arranged:
-        return parts[0].found
+        return parts[0].found.matches(len(order.event))
     sizes = [part.sizes for part in parts]
     events = [order.event[part.first : part.first + len(size)] for part, size in zip(parts, sizes, strict=True)]
     count = np.zeros(len(order.event), np.int64)
     for these, size in zip(events, sizes, strict=True):
         count[these] += size
-    total, place = int(count.sum()), np.cumsum(count) - count
-    out = Matches.room(total)
+    begin = _starts(count)
+    classes = [part.classes for part in parts]
+    in_runs = [found for found in classes if found is not None]
+    subscription = np.empty(int(begin[-1]), np.int32)
+    score = np.empty(0 if len(in_runs) == len(parts) else len(subscription), np.int64)
     for part, these in zip(parts, events, strict=True):
-        part.write(these, place[these], out)
-    return out
+        part.write(begin[these], subscription, score)
+    if len(in_runs) < len(parts):
+        return Matches(begin, subscription, score)
+    return Matches(begin, subscription, *_runs(in_runs, events, len(count)))
+
+
+def _runs(parts: Sequence[Classes], events: Sequence[Int64s], count: int) -> tuple[Int64s, Int64s]:
+    """Return the runs' scores and where they begin, of so many events, each event's classes being runs."""
+    runs = np.zeros(count, np.int64)
+    for part, these in zip(parts, events, strict=True):
+        runs[these] += len(part.points)
+    place = np.cumsum(runs) - runs
+    points, length = np.empty(int(runs.sum()), np.int64), np.empty(int(runs.sum()), np.int64)
+    for part, these in zip(parts, events, strict=True):
+        at = place[these][:, None] + np.arange(len(part.points))
+        points[at], length[at] = part.points, part.sizes
+    return points, _starts(length)
+
+
+def _starts(sizes: Int64s) -> Int64s:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
 @kernel
-def copy_rows(found, begin, events, places, out):  # type: ignore[no-untyped-def]
+def copy_rows(found, begin, places, subscription, score):  # type: ignore[no-untyped-def]
     """Copy the matches of the i-th event, which are those from ``begin[i]`` on, to its place."""
-    for i in range(len(events)):
+    for i in range(len(places)):
         shift = places[i] - begin[i]
         for k in range(begin[i], begin[i + 1]):
-            out.event[shift + k] = events[i]
-            out.subscription[shift + k] = found.subscription[k]
-            out.score[shift + k] = found.score[k]
+            subscription[shift + k] = found.subscription[k]
+            score[shift + k] = found.score[k]

@@ -6,12 +6,12 @@ A hit is sorted instead of each of its matches: its key is how far its score is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from index.block.answers import Classes
 from index.block.bits import lowest_bit, ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
@@ -19,7 +19,6 @@ from index.block.ordering import bits_of, sort_places
 from index.block.prefetching import prefetch
 from index.block.selecting import select
 from index.block.turning import TOGETHER, turn_hits
-from index.engine import Matches
 from index.kernel import inlined, kernel
 
 _AHEAD = 32
@@ -30,6 +29,9 @@ _TILE = 1 << 16
 
 _RUN = 1024
 """Hits of equal scores are written by themselves if that leaves so many of them together, on the average."""
+
+_LEAST = 4
+"""Scores are told by class if an event then has so many matches a class: a class takes as much as two scores."""
 
 
 class Dealt(NamedTuple):
@@ -43,29 +45,40 @@ class Dealt(NamedTuple):
         uint64 [events, words]: see `index.block.turning.turn_hits`.
     ordinal, points
         int32, int64 [hits]: subscriptions and scores, in order; in memory of whole words of hits.
-    sizes
-        int64 [events]: how many matches each event has.
+    bounds
+        int64 [stretches + 1]: where stretches of hits of one score begin, or only where the first does, as long as it
+        is not worth while to write each by itself.
+    counts
+        int64 [events, stretches]: how many matches each event has in each stretch.
     """
 
     first: int
     turned: UInt64s
     ordinal: Int32s
     points: Int64s
-    sizes: Int64s
+    bounds: Int64s
+    counts: Int64s
 
-    def write(self, events: Int64s, places: Int64s, out: Matches) -> None:
+    @property
+    def sizes(self) -> Int64s:
+        """See `index.block.answers.Part`."""
+        total: Int64s = self.counts.sum(axis=1)
+        return total
+
+    @property
+    def classes(self) -> Classes | None:
+        """See `index.block.answers.Part`."""
+        first, last = self.points[self.bounds[:-1]], self.points[self.bounds[1:] - 1]
+        if (first != last).any() or self.counts.size * _LEAST > self.counts.sum():
+            return None
+        return Classes(first, self.counts)
+
+    def write(self, places: Int64s, subscription: Int32s, score: Int64s) -> None:
         """See `index.block.answers.Part`."""
         room = np.empty(_TILE + 64, np.int32), np.empty(_TILE + 64, np.int64)
-        for piece in self._pieces():
-            write_piece(self.turned, piece, self.ordinal, self.points, *room, events, places, out)
-
-    def _pieces(self) -> Iterable[tuple[int, int]]:
-        """Return from where to where hits are written together."""
-        cuts = np.arange(0, len(self.points), _TILE)
-        changes = np.flatnonzero(self.points[1:] != self.points[:-1]) + 1
-        if len(changes) * _RUN <= len(self.points):
-            cuts = np.union1d(cuts, changes)
-        return pairwise([*cuts.tolist(), len(self.points)])
+        cuts = np.union1d(np.arange(0, len(self.points), _TILE), self.bounds)
+        for piece in pairwise(cuts.tolist()):
+            write_piece(self.turned, piece, self.ordinal, self.points, *room, places, subscription, score)
 
 
 def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> Dealt:
@@ -90,10 +103,18 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
     # rows of squares are a line longer than they must be, which puts them into different sets of the cache
     squares, spare = np.empty((TOGETHER, row + TOGETHER), np.uint64), np.empty(row, np.uint64)
     turn_hits(lanes, order, owner, mask, slots, squares, spare, np.empty(64, np.int64), turned)
-    sizes = np.empty(events, np.int64)
-    count_bits(turned, sizes)
+    bounds = _bounds(points)
+    counts = np.empty((events, len(bounds) - 1), np.int64)
+    count_bits(turned, bounds, counts)
     owner >>= 1
-    return Dealt(first, turned, owner, points, sizes)
+    return Dealt(first, turned, owner, points, bounds, counts)
+
+
+def _bounds(points: Int64s) -> Int64s:
+    """Return where stretches of one score begin and the last ends, if they are long; else those of one stretch."""
+    changes = np.flatnonzero(points[1:] != points[:-1]) + 1
+    inner = changes if len(changes) * _RUN <= len(points) else changes[:0]
+    return np.array([0, *inner.tolist(), *([len(points)] if len(points) else [])], np.int64)
 
 
 def _ordered(owner: Int32s, points: Int64s, owner_bits: int) -> Int32s:
@@ -131,17 +152,30 @@ def put_in_order(order, owner, points, owners, scores):  # type: ignore[no-untyp
 
 
 @kernel
-def count_bits(turned, sizes):  # type: ignore[no-untyped-def]
-    """Write how many bits each event's words have."""
+def count_bits(turned, bounds, counts):  # type: ignore[no-untyped-def]
+    """Write how many of each stretch of hits each event has."""
     for event in range(len(turned)):
-        n = np.int64(0)
-        for word in range(turned.shape[1]):
-            n += np.int64(ones(turned[event, word]))
-        sizes[event] = n
+        for stretch in range(counts.shape[1]):
+            first, stop = bounds[stretch], bounds[stretch + 1]
+            n = np.int64(0)
+            for word in range(first >> 6, (stop + 63) >> 6):
+                n += np.int64(ones(_between(turned[event, word], word << 6, first, stop)))
+            counts[event, stretch] = n
+
+
+@inlined
+def _between(bits, place, first, stop):  # type: ignore[no-untyped-def]
+    """Return the bits of a word, whose first is that of hit ``place``, that are those of hits ``first`` to ``stop``."""
+    every = ~np.uint64(0)
+    if place < first:
+        bits &= every << np.uint64(first - place)
+    if place + 64 > stop:
+        bits &= every >> np.uint64(place + 64 - stop)
+    return bits
 
 
 @kernel
-def write_piece(turned, piece, ordinal, points, ordinals, scores, events, places, out):  # type: ignore[no-untyped-def]
+def write_piece(turned, piece, ordinal, points, ordinals, scores, places, subscription, score):  # type: ignore[no-untyped-def]
     """Write what each event has of some hits as matches, from its place on, and move the place.
 
     Parameters
@@ -150,33 +184,30 @@ def write_piece(turned, piece, ordinal, points, ordinals, scores, events, places
         The first of the hits and the one behind the last.
     ordinals, scores
         int32, int64: room for all hits of the piece and for 64 more.
+    subscription, score
+        What is written; no scores are if there is no room for any.
     """
     first, stop = piece
     best, is_same = points[first], points[first] == points[stop - 1]  # and what is between, since they fall
     for i in range(len(turned)):
         begin = places[i]
-        count = _pick(turned, i, first, stop, ordinal, ordinals)
-        end = begin + count
-        out.event[begin:end] = events[i]
-        _copy(out.subscription[begin:end], ordinals)
-        if is_same:
-            out.score[begin:end] = best
-        else:
+        end = begin + _pick(turned, i, first, stop, ordinal, ordinals)
+        _copy(subscription[begin:end], ordinals)
+        if len(score) and is_same:
+            score[begin:end] = best
+        elif len(score):
             _pick(turned, i, first, stop, points, scores)
-            _copy(out.score[begin:end], scores)
+            _copy(score[begin:end], scores)
         places[i] = end
 
 
 @inlined
 def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
     """Write the values of the hits from ``first`` to ``stop`` that an event has; return how many there are."""
-    n, every = np.int64(0), ~np.uint64(0)
+    n = np.int64(0)
     for word in range(first >> 6, (stop + 63) >> 6):
-        bits, place = turned[event, word], word << 6
-        if place < first:
-            bits &= every << np.uint64(first - place)
-        if place + 64 > stop:
-            bits &= every >> np.uint64(place + 64 - stop)
+        place = word << 6
+        bits = _between(turned[event, word], place, first, stop)
         if ones(bits) < np.uint64(2):  # one at most, as in nearly all words of some stretches: nothing to be guessed
             out[n] = values[place + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
             n += np.int64(ones(bits))

@@ -19,8 +19,9 @@ from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
-from index.engine import Matches, Parts, TooManyMatches
+from index.engine import Parts, TooManyMatches
 from index.event_block import EventBlock
+from index.matches import Matches, MatchRows
 
 Words = Literal[1, 2, 4, 8]
 """W: how many 64-bit words a mask has."""
@@ -107,10 +108,10 @@ class BlockMatcher:
         # events that want the best are matched apart from those that want all
         found = []
         for rows in (np.flatnonzero(few), np.flatnonzero(~few)):
-            part = self._match(block.take(rows), bool(few[rows[0]]))
+            part = self._match(block.take(rows), bool(few[rows[0]])).rows()
             found.append(part._replace(event=rows[part.event].astype(np.int32)))
-        both = Matches.joined(found)
-        return both.take(np.argsort(both.event, kind="stable"))
+        both = MatchRows.joined(found)
+        return both.take(np.argsort(both.event, kind="stable")).matches(block.size)
 
     def listings(self, block: EventBlock) -> Iterator[tuple[Int64s, Marked, int]]:
         """Yield each chunk's events with how many groups are listed for each of its tiers, all events being alive."""
@@ -137,9 +138,9 @@ class BlockMatcher:
         found = written(parts, view.order)
         if few or not (block.top > 0).any():
             return found
-        limits = block.top[found.event]
-        rank = np.arange(len(limits)) - np.searchsorted(found.event, found.event)
-        return found.take((limits == 0) | (rank < limits))
+        rows = found.rows()
+        limits, rank = block.top[rows.event], np.arange(len(found)) - found.begin[rows.event]
+        return rows.take((limits == 0) | (rank < limits)).matches(block.size)
 
     def _mark(self, view: View, span: Span) -> Marked:
         """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights."""

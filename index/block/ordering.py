@@ -1,4 +1,4 @@
-"""Puts single matches in the order of `index.engine.Matches`: dealt to their events, then sorted there.
+"""Puts single matches in the order of `index.matches.MatchRows`: dealt to their events, then sorted there.
 
 Each full buffer of matches is dealt to its chunk's events while it is in the cache; what it leaves is a *run*, one
 stretch an event. When all chunks are done, an event's stretches are gathered, and a match becomes one integer: how far
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from numba import njit
 
 from index.block.layout import Int32s, Int64s
-from index.engine import Matches
 from index.kernel import inlined, kernel
+from index.matches import MatchRows
 
 Number = TypeVar("Number", np.int32, np.int64)
 
@@ -97,7 +97,7 @@ def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Numb
     return grown
 
 
-def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
+def arranged(owners: int, chunks: Sequence[Runs]) -> MatchRows:
     """Return the matches of a block by (event, score falling, ordinal rising), each once.
 
     Parameters
@@ -108,7 +108,7 @@ def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
         The chunks, by their first events.
     """
     total = sum(int((chunk.end - chunk.begin).sum()) for chunk in chunks)
-    out = Matches.room(total)
+    out = MatchRows.room(total)
     seen = np.zeros((2 * owners >> 6) + 1, np.uint64)
     written = 0
     for chunk in chunks:
@@ -119,7 +119,7 @@ def arranged(owners: int, chunks: Sequence[Runs]) -> Matches:
                 break
             written = _sort_wide(chunk, event, out, written)
             event += 1
-    return Matches(out.event[:written], out.subscription[:written], out.score[:written])
+    return MatchRows(out.event[:written], out.subscription[:written], out.score[:written])
 
 
 @kernel
@@ -300,7 +300,7 @@ def unpack(key, n, best, shift, owner_bits, seen, event, out, written):  # type:
     return written
 
 
-def _sort_wide(chunk: Runs, event: int, out: Matches, written: int) -> int:
+def _sort_wide(chunk: Runs, event: int, out: MatchRows, written: int) -> int:
     """Do the same for one event whose scores are further apart than a key can say; return the next place."""
     stretches = [slice(*stretch) for stretch in np.stack([chunk.begin[:, event], chunk.end[:, event]], 1).tolist()]
     owner = np.concatenate([chunk.owner[stretch] for stretch in stretches])

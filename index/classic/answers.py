@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from index.classic.arrays import Int32s, Int64s, UInt8s
-from index.engine import Matches
 from index.kernel import inlined, kernel
+from index.matches import Matches, MatchRows
 
 NO_THRESHOLD = np.iinfo(np.int64).min
 
@@ -80,8 +80,8 @@ class Answers(NamedTuple):
             n = int(self.state[0])
             event, owner, points = self.event[:n], self.owner[:n], self.points[:n]
             order = np.lexsort((owner, -points, event))
-            found.append(Matches(event[order], owner[order], points[order]))
-        return Matches.joined(found)
+            found.append(MatchRows(event[order], owner[order], points[order]))
+        return MatchRows.joined(found).matches(events)
 
 
 @inlined

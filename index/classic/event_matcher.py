@@ -12,8 +12,9 @@ from index.classic.answers import Answers
 from index.classic.arrays import Int64s
 from index.classic.counters import Counters
 from index.classic.keys import EventKeys, KeyReader
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
+from index.matches import Matches
 
 Run = Callable[[int], int]
 """Matches the events from a first one on until the answers have no room; returns the first that is left."""

@@ -13,8 +13,9 @@ from index.classic.keys import EventKeys, KeyReader
 from index.classic.tree_layout import AnnotationArrays, ProgramArrays
 from index.classic.tree_leaves import LeafArrays
 from index.classic.tree_scoring import Frames, score_trees
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
+from index.matches import Matches, MatchRows
 
 
 class TreeMatcher(ABC):
@@ -64,9 +65,10 @@ class TreeMatcher(ABC):
         """Match every event of the block; see `index.engine.Matcher.match`."""
         self._bury(dead)
         view = self.keys.view(block)
-        return Matches.joined([self._match(view, event, top) for event, top in enumerate(block.top.tolist())])
+        found = [self._match(view, event, top) for event, top in enumerate(block.top.tolist())]
+        return MatchRows.joined(found).matches(block.size)
 
-    def _match(self, view: EventKeys, event: int, top: int) -> Matches:
+    def _match(self, view: EventKeys, event: int, top: int) -> MatchRows:
         self.epoch += 1
         n = self.find(view, event, self._found)
         score_trees(
@@ -84,7 +86,7 @@ class TreeMatcher(ABC):
         points = self._points[:n]
         # trees are ascending, so a stable order by score puts equal scores in the order of ordinals
         order = np.argsort(-points, kind="stable")[: top or None]
-        return Matches(np.full(len(order), event, np.int32), self._found[order], points[order])
+        return MatchRows(np.full(len(order), event, np.int32), self._found[order], points[order])
 
     def _bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
         """Mark the dead; a reader gives one array for as long as its version lasts, so this is seldom work."""

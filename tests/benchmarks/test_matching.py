@@ -26,8 +26,8 @@ from benchmarks.timing import Span, fastest
 from benchmarks.workloads.registry import WORKLOADS, workload
 from index.block.engine import BlockEngine
 from index.block.reached import Touched
-from index.engine import Matches
 from index.engines import engine_named
+from index.matches import Matches
 from schemas.errors import TocsinError
 from schemas.expression import And, Contains, Expression, In, Not, NotIn, Or
 from schemas.records import Event, Subscription
@@ -238,7 +238,7 @@ def test_the_block_engine_is_measured_with_every_top_and_width() -> None:
     assert all(t.cost.cpu > 0 for t in found.timings)
     assert found.bytes == pytest.approx(sum(part.nbytes for part in parts.values()) / 2000)
     matches: Matches = EngineContender(BlockEngine(), parts).answers(events, 0)
-    assert found.matches == len(matches.event) / 100
+    assert found.matches == len(matches) / 100
     assert found.phases
     assert found.writing is not None
     assert found.touched is not None

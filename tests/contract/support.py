@@ -117,7 +117,7 @@ def opened(engine: Engine, population: Sequence[Subscription]) -> Matcher:
 def rows(matcher: Matcher, block: EventBlock, dead: Iterable[int] = ()) -> list[Row]:
     """Return the matches of a block as tuples."""
     gone = np.array(sorted(dead), np.uint32)
-    found = matcher.match(block, gone if len(gone) else None)
+    found = matcher.match(block, gone if len(gone) else None).rows()
     assert [column.dtype for column in found] == [np.int32, np.int32, np.int64]
     return list(zip(*(column.tolist() for column in found), strict=True))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from index.block.matcher import BlockMatcher
-from index.engine import Matches
+from index.matches import Matches
 from schemas import expression, records
 from tests.fuzz import run
 from tests.fuzz.reference import Answer, Reference
@@ -78,7 +78,8 @@ def test_every_mode_and_leaf_is_drawn_and_matches_now_and_then() -> None:
 
 def _without_negative(self: BlockMatcher, *args: Any) -> Matches:
     found = _match(self, *args)
-    return found.take(found.score >= 0)
+    rows = found.rows()
+    return rows.take(rows.score >= 0).matches(len(found.begin) - 1)
 
 
 _match = BlockMatcher.match

@@ -14,9 +14,10 @@ from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Words
 from index.block.reached import candidates
 from index.byte_rows import ByteRows
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import EventBlock
 from index.found import combine
+from index.matches import MatchRows
 from index.oracle import match_subscription
 from schemas.records import Event, Subscription
 from tests.fuzz.reference import Reference
@@ -78,7 +79,7 @@ class Table(NamedTuple):
     holds: npt.NDArray[np.bool_]
     points: npt.NDArray[np.int64]
 
-    def rows(self, order: Sequence[int], dead: Sequence[int], top: npt.NDArray[np.int32]) -> Matches:
+    def rows(self, order: Sequence[int], dead: Sequence[int], top: npt.NDArray[np.int32]) -> MatchRows:
         """Return the matches of the events in this order, the dead left out, each event's best ``top`` (0: all)."""
         alive = self.holds[:, order].copy()
         alive[dead] = False
@@ -88,7 +89,7 @@ class Table(NamedTuple):
         event, ordinal, score = event[sort], ordinal[sort], score[sort]
         rank = np.arange(len(event)) - np.searchsorted(event, event)
         kept = (top[event] == 0) | (rank < top[event])
-        return Matches(event[kept].astype(np.int32), ordinal[kept].astype(np.int32), score[kept])
+        return MatchRows(event[kept].astype(np.int32), ordinal[kept].astype(np.int32), score[kept])
 
 
 def compare(
@@ -143,7 +144,7 @@ class _Trial:
         for limited in (False, True, False):
             order, block = self._block(limited)
             dead = self._dead(len(self.population))
-            found = matcher.match(block, np.array(dead, np.uint32) if dead else None)
+            found = matcher.match(block, np.array(dead, np.uint32) if dead else None).rows()
             what = f"W = {words}, {'the best' if limited else 'all'}, dead {dead}"
             yield from self._compared(what, order, found, self.table.rows(order, dead, block.top))
 
@@ -152,7 +153,7 @@ class _Trial:
         matcher = _engine(self.chance.choice(WIDTHS)).open(parts)
         for size in FEW:
             order, block = self._block(self.chance.random() < 0.5, size)
-            found = matcher.match(block)
+            found = matcher.match(block).rows()
             yield from self._compared(f"{len(order)} events alone", order, found, self.table.rows(order, [], block.top))
 
     def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
@@ -180,7 +181,7 @@ class _Trial:
             ids.append(ByteRows.of([self.population[o].id.encode() for o in own]))
         merged = combine(block.top, matches, ids)
         ordinals = [members[s][o] for s, o in zip(merged.segment.tolist(), merged.subscription.tolist(), strict=True)]
-        found = Matches(merged.event, np.array(ordinals, np.int32), merged.score)
+        found = MatchRows(merged.event, np.array(ordinals, np.int32), merged.score)
         gone = [own[o] for own, dead in zip(members, buried, strict=True) for o in dead]
         what = f"{count} segments, W = {words}, top {'given' if block.top.any() else 'none'}"
         yield from self._compared(what, order, found, self.table.rows(order, gone, block.top))
@@ -202,7 +203,7 @@ class _Trial:
         share = self.chance.choice((0.0, 0.0, 0.1, 0.6))
         return [ordinal for ordinal in range(count) if self.chance.random() < share]
 
-    def _compared(self, what: str, order: Sequence[int], found: Matches, expected: Matches) -> Iterator[Difference]:
+    def _compared(self, what: str, order: Sequence[int], found: MatchRows, expected: MatchRows) -> Iterator[Difference]:
         self.counts.compared += 1
         if all(np.array_equal(found[column], expected[column]) for column in range(3)):
             return

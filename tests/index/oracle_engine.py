@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from index.engine import Matches, Parts
+from index.engine import Parts
 from index.event_block import NO_TIME, EventBlock
+from index.matches import Matches, MatchRows
 from index.oracle import match_subscription
 from schemas.records import Event, Subscription
 
@@ -34,7 +35,8 @@ class OracleMatcher:
             found.sort()
             rows += [(e, ordinal, -negated) for negated, ordinal in found[: int(block.top[e]) or None]]
         columns = np.array(rows, np.int64).reshape(-1, 3)
-        return Matches(columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32), columns[:, 2].copy())
+        answer = MatchRows(columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32), columns[:, 2].copy())
+        return answer.matches(block.size)
 
 
 class OracleEngine:

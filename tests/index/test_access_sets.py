@@ -66,7 +66,7 @@ def test_wrong_statistics_change_no_answer(
         scored = [(match_subscription(s, event), o) for o, s in enumerate(population)]
         ranked = sorted((-points, o) for points, o in scored if points is not None)
         expected += [(e, o, -points) for points, o in ranked[: event.top]]
-    assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
+    assert list(zip(*(column.tolist() for column in found.rows()), strict=True)) == expected
 
 
 @settings(max_examples=20, deadline=None)

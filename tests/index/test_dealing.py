@@ -12,7 +12,7 @@ from index.block.answers import Part, Rows, written
 from index.block.arrangement import Order
 from index.block.dealing import dealt
 from index.block.hits import Hits
-from index.engine import Matches
+from index.matches import Matches, MatchRows
 
 OWNERS = 40
 FIRST = 7
@@ -47,7 +47,7 @@ def _dealt(rows: list[tuple[int, int, list[int]]], words: int, events: int) -> l
 
 
 def _listed(out: Matches) -> list[tuple[int, int, int]]:
-    return list(zip(*(column.tolist() for column in out), strict=True))
+    return list(zip(*(column.tolist() for column in out.rows()), strict=True))
 
 
 @pytest.mark.parametrize("words", [1, 2, 8])
@@ -89,7 +89,7 @@ def test_chunks_are_written_where_their_events_belong(density: float) -> None:
         event, owner = np.nonzero((held & ~plain).T)
         single = sorted((first + e, -(o % 5), o) for e, o in zip(event.tolist(), owner.tolist(), strict=True))
         columns = np.array(single, np.int64).reshape(-1, 3).T
-        found = Matches(columns[0].astype(np.int32), columns[2].astype(np.int32), -columns[1])
+        found = MatchRows(columns[0].astype(np.int32), columns[2].astype(np.int32), -columns[1])
         parts.append(Rows(found, first, size))
         expected += [(int(order[first + e]), -(o % 5), o) for e, o in zip(*np.nonzero(held.T), strict=True)]
     assert [(e, -s, o) for e, o, s in _listed(written(parts, Order(order, np.array(cuts), True)))] == sorted(expected)
@@ -106,6 +106,7 @@ def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monk
     rows = [(2 * owner, int(rng.integers(several)), rng.choice(70, 15, False).tolist()) for owner in range(500)]
     out = written([dealt(_hits(rows, 2), len(rows), 10, FIRST, 70)], ORDER)
     assert _listed(out) == _expected(rows)
+    assert (out.run is not None) == (several == 2 and run < 500), "few scores are told in runs, many one by one"
 
 
 def test_no_hits_are_no_matches() -> None:

@@ -13,10 +13,11 @@ import pytest
 
 from index.block.engine import BlockEngine
 from index.directory import IndexDirectory
-from index.engine import Matcher, Matches
+from index.engine import Matcher
 from index.event_block import EventBlock
 from index.files import DamagedFile
 from index.live import alive, need, open_version, read
+from index.matches import Matches, MatchRows
 from index.ratify import CHUNK, Difference, ratify
 from index.reader import Snapshot
 from index.segment import write_segment
@@ -48,7 +49,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Faulty:
     """A matcher whose answers are spoilt on their way."""
 
-    def __init__(self, sound: Matcher, spoil: Callable[[Matches], Matches], deaf: bool = False) -> None:
+    def __init__(self, sound: Matcher, spoil: Callable[[MatchRows], MatchRows], deaf: bool = False) -> None:
         self._sound, self._spoil, self._deaf = sound, spoil, deaf
 
     @property
@@ -56,10 +57,10 @@ class Faulty:
         return self._sound.count
 
     def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
-        return self._spoil(self._sound.match(block, None if self._deaf else dead))
+        return self._spoil(self._sound.match(block, None if self._deaf else dead).rows()).matches(block.size)
 
 
-def spoilt(directory: Path, spoil: Callable[[Matches], Matches], deaf: bool = False) -> Snapshot:
+def spoilt(directory: Path, spoil: Callable[[MatchRows], MatchRows], deaf: bool = False) -> Snapshot:
     sound = open_version(directory)
     first = dataclasses.replace(sound.segments[0], matcher=Faulty(sound.segments[0].matcher, spoil, deaf))
     return Snapshot(sound.version, [first, *sound.segments[1:]], sound.absorbed)
@@ -72,7 +73,7 @@ def test_a_sound_index_shows_no_difference(directory: Path) -> None:
 
 
 def test_a_match_that_is_lost_is_found(directory: Path) -> None:
-    def without_one(matches: Matches) -> Matches:
+    def without_one(matches: MatchRows) -> MatchRows:
         return matches.take(~((matches.event == 2) & (matches.subscription == 5)))
 
     report = ratify(spoilt(directory, without_one), EVENTS)
@@ -80,7 +81,7 @@ def test_a_match_that_is_lost_is_found(directory: Path) -> None:
 
 
 def test_a_wrong_score_is_found(directory: Path) -> None:
-    def one_more(matches: Matches) -> Matches:
+    def one_more(matches: MatchRows) -> MatchRows:
         return matches._replace(score=matches.score + (matches.subscription == 8))
 
     report = ratify(spoilt(directory, one_more), EVENTS)
@@ -95,7 +96,7 @@ def test_a_dead_subscription_that_matches_is_found(directory: Path) -> None:
 
 
 def test_a_best_match_that_is_passed_over_is_found(directory: Path) -> None:
-    def worst_first(matches: Matches) -> Matches:
+    def worst_first(matches: MatchRows) -> MatchRows:
         order = np.lexsort((matches.subscription, matches.score, matches.event))
         return matches.take(order)
 

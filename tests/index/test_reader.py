@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from index.byte_rows import ByteRows
 from index.compaction import compact, due, merge
-from index.engine import Matches
 from index.event_block import EventBlock
 from index.files import DamagedFile
 from index.found import combine
 from index.garbage import collect
 from index.manifest import latest, latest_version
+from index.matches import MatchRows
 from index.merge_policy import MergePlan
 from index.oracle import best_matches
 from index.reader import IndexReader, Snapshot
@@ -119,7 +119,9 @@ def test_combining_is_sorting(candidates: list[tuple[bytes, int, int, int]], top
         rows = sorted((e, -s, members[k].index(i)) for (i, e), s in points.items() if home[i] == k)
         by_event = [[row for row in rows if row[0] == e][: top[e] or None] for e in range(4)]
         columns = np.array([row for rows in by_event for row in rows], np.int64).reshape(-1, 3)
-        matches.append(Matches(columns[:, 0].astype(np.int32), columns[:, 2].astype(np.int32), -columns[:, 1]))
+        matches.append(
+            MatchRows(columns[:, 0].astype(np.int32), columns[:, 2].astype(np.int32), -columns[:, 1]).matches(4)
+        )
     found = combine(np.array(top, np.int32), matches, [ByteRows.of(names) for names in members])
     expected = []
     for e in range(4):
