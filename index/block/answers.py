@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from index.block import pages
 from index.block.arrangement import Order
 from index.block.layout import Int32s, Int64s
 from index.kernel import kernel
@@ -104,8 +105,8 @@ def written(parts: Sequence[Part], order: Order) -> Matches:
     begin = _starts(count)
     classes = [part.classes for part in parts]
     in_runs = [found for found in classes if found is not None]
-    subscription = np.empty(int(begin[-1]), np.int32)
-    score = np.empty(0 if len(in_runs) == len(parts) else len(subscription), np.int64)
+    subscription = pages.empty(int(begin[-1]), np.int32)
+    score = pages.empty(0 if len(in_runs) == len(parts) else len(subscription), np.int64)
     for part, these in zip(parts, events, strict=True):
         part.write(begin[these], subscription, score)
     if len(in_runs) < len(parts):

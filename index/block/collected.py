@@ -38,11 +38,21 @@ class Collected:
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer = Dealer(first, len(plain))
+        self._is_direct = True
 
     @property
     def hits(self) -> int:
         """How many hits of plain events there are."""
         return self._size
+
+    def room(self, buffer: Found) -> Found:
+        """Return where a walk is to write: the hits themselves, as long as none has had to be scored, or the buffer."""
+        if not self._is_direct:
+            return buffer
+        begin, end = self._size, self._size + len(buffer.owner)
+        self._hits = self._hits.with_room(begin, end)
+        hits = self._hits
+        return buffer._replace(owner=hits.owner[begin:end], points=hits.points[begin:end], mask=hits.mask[begin:end])
 
     def tally(self, n: int, found: Found) -> Tally:
         """Count the matches of the first ``n`` hits that a walk has found."""
@@ -53,6 +63,7 @@ class Collected:
         n: int,
         counted: Tally,
         found: Found,
+        buffer: Found,
         chunk: Chunk,
         rows: RowArrays,
         postings: PostingArrays,
@@ -60,12 +71,18 @@ class Collected:
         entries: Entries,
         memory: Memory,
     ) -> None:
-        """Score the first ``n`` hits, which have been counted, and copy them."""
+        """Score and keep the first ``n`` hits, which have been counted and were found where `room` said."""
         self._matches += counted.all - counted.single
+        if self._is_direct and not counted.late + counted.single:
+            self._size += n
+            return
+        if self._is_direct:
+            buffer.take(n, found)
+            self._is_direct = False
         self._hits = self._hits.with_room(self._size, self._size + n + counted.late)
         singles = Singles.of(counted.single)
         self._size, count = settle(
-            self._lanes, self._first, n, self._plain, chunk, rows, postings, scores, entries, memory, found,
+            self._lanes, self._first, n, self._plain, chunk, rows, postings, scores, entries, memory, buffer,
             self._hits, self._size, singles,
         )  # fmt: skip
         self._deal(singles, count)

@@ -11,13 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.block import pages
 from index.block.answers import Classes
-from index.block.bits import lowest_bit, ones
+from index.block.bits import ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
 from index.block.prefetching import prefetch
 from index.block.selecting import select
+from index.block.streaming import copy
 from index.block.turning import TOGETHER, turn_hits
 from index.kernel import inlined, kernel
 
@@ -42,7 +44,7 @@ class Dealt(NamedTuple):
     first
         The chunk's first event.
     turned
-        uint64 [events, words]: see `index.block.turning.turn_hits`.
+        uint64 [64 W, words]: see `index.block.turning.turn_hits`.
     ordinal, points
         int32, int64 [hits]: subscriptions and scores, in order; in memory of whole words of hits.
     bounds
@@ -95,14 +97,14 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
     """
     mask, order = hits.mask[:size], _ordered(hits.owner[:size], hits.points[:size], owner_bits)
     words = -(-size // (64 * TOGETHER)) * TOGETHER
-    owner, points = np.empty(64 * words, np.int32)[:size], np.empty(64 * words, np.int64)[:size]
+    owner, points = pages.empty(64 * words, np.int32)[:size], pages.empty(64 * words, np.int64)[:size]
     doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
-    turned = np.empty((events, words), np.uint64)
+    turned = pages.empty((64 * mask.shape[1], words), np.uint64)
     slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
-    lanes, row = (0,) * mask.shape[1], 64 * mask.shape[1]
-    # rows of squares are a line longer than they must be, which puts them into different sets of the cache
-    squares, spare = np.empty((TOGETHER, row + TOGETHER), np.uint64), np.empty(row, np.uint64)
-    turn_hits(lanes, order, owner, mask, slots, squares, spare, np.empty(64, np.int64), turned)
+    lanes = (0,) * mask.shape[1]
+    # squares are a line longer than they must be, which puts their rows into different sets of the cache
+    squares = pages.empty((TOGETHER, 64 + TOGETHER // len(lanes), len(lanes)), np.uint64)
+    turn_hits(lanes, order, owner, mask, slots, squares, np.empty(64, np.int64), turned)
     bounds = _bounds(points)
     counts = np.empty((events, len(bounds) - 1), np.int64)
     count_bits(turned, bounds, counts)
@@ -124,9 +126,9 @@ def _ordered(owner: Int32s, points: Int64s, owner_bits: int) -> Int32s:
     place = n.bit_length()
     if width + owner_bits + place > 63:
         return np.lexsort((owner, ~points)).astype(np.int32)
-    key, order = np.empty(n, np.int64), np.empty(n, np.int32)
+    key, order = pages.empty(n, np.int64), pages.empty(n, np.int32)
     pack(owner, points, best, shift, owner_bits, place, key)
-    sort_places(key, np.empty_like(key), place, place + owner_bits + width, order)
+    sort_places(key, pages.empty(n, np.int64), place, place + owner_bits + width, order)
     return order
 
 
@@ -154,7 +156,7 @@ def put_in_order(order, owner, points, owners, scores):  # type: ignore[no-untyp
 @kernel
 def count_bits(turned, bounds, counts):  # type: ignore[no-untyped-def]
     """Write how many of each stretch of hits each event has."""
-    for event in range(len(turned)):
+    for event in range(len(counts)):
         for stretch in range(counts.shape[1]):
             first, stop = bounds[stretch], bounds[stretch + 1]
             n = np.int64(0)
@@ -189,34 +191,25 @@ def write_piece(turned, piece, ordinal, points, ordinals, scores, places, subscr
     """
     first, stop = piece
     best, is_same = points[first], points[first] == points[stop - 1]  # and what is between, since they fall
-    for i in range(len(turned)):
+    for i in range(len(places)):
         begin = places[i]
         end = begin + _pick(turned, i, first, stop, ordinal, ordinals)
-        _copy(subscription[begin:end], ordinals)
+        copy(ordinals, end - begin, subscription, begin)
         if len(score) and is_same:
             score[begin:end] = best
         elif len(score):
             _pick(turned, i, first, stop, points, scores)
-            _copy(score[begin:end], scores)
+            copy(scores, end - begin, score, begin)
         places[i] = end
 
 
 @inlined
 def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
     """Write the values of the hits from ``first`` to ``stop`` that an event has; return how many there are."""
-    n = np.int64(0)
-    for word in range(first >> 6, (stop + 63) >> 6):
-        place = word << 6
-        bits = _between(turned[event, word], place, first, stop)
-        if ones(bits) < np.uint64(2):  # one at most, as in nearly all words of some stretches: nothing to be guessed
-            out[n] = values[place + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
-            n += np.int64(ones(bits))
-        else:
-            n = select(values, place, bits, out, n)  # type: ignore[no-untyped-call]
-    return n
-
-
-@inlined
-def _copy(out, values):  # type: ignore[no-untyped-def]
-    for k in range(len(out)):
-        out[k] = values[k]
+    word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
+    bits = _between(turned[event, word], word << 6, first, stop)
+    while word < last:
+        n = select(values, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
+        word += 1
+        bits = turned[event, word]
+    return select(values, word << 6, _between(bits, word << 6, first, stop), out, n)  # type: ignore[no-untyped-call]

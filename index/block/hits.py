@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from index.block import pages
 from index.block.bits import lowest_bit, ones
 from index.block.lanes import load, some, store
 from index.block.layout import NO_MATCH, Int32s, Int64s, UInt64s
@@ -63,8 +64,12 @@ class Found(NamedTuple):
     def of(cls, size: int, words: int) -> Found:
         """Return a buffer of this size for masks of so many words."""
         owner, record, word, group, clause = (np.empty(size, np.int32) for _ in range(5))
-        points, known, mask = np.empty(size, np.int64), np.empty(size, np.bool_), np.empty((size, words), np.uint64)
+        points, known, mask = np.empty(size, np.int64), np.empty(size, np.bool_), pages.empty((size, words), np.uint64)
         return cls(owner, points, known, record, word, group, clause, mask)
+
+    def take(self, n: int, other: Found) -> None:
+        """Copy the first ``n`` hits of another buffer that has the same arrays but for three."""
+        self.owner[:n], self.points[:n], self.mask[:n] = other.owner[:n], other.points[:n], other.mask[:n]
 
 
 class Singles(NamedTuple):
@@ -102,7 +107,7 @@ class Hits(NamedTuple):
 
 def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Number]:
     """Return a longer array that begins with the first ``size`` rows of this one."""
-    grown = np.empty((room, *array.shape[1:]), array.dtype)
+    grown = pages.empty((room, *array.shape[1:]), array.dtype.type)
     grown[:size] = array[:size]
     return grown
 

@@ -211,11 +211,12 @@ class BlockMatcher:
         # one call for all tiers: to hand over so many arrays takes as long as hundreds of records
         cursor = np.array([0, -1, 0])
         while cursor[0] < groups:
-            n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, found)
+            into = collected.room(found)
+            n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, into)
             if n:
-                counted = collected.tally(n, found)
+                counted = collected.tally(n, into)
                 self._use_room(counted.all, marked)
-                collected.add(n, counted, found, marked.chunk, *arrays, view.entries, marked.memory)
+                collected.add(n, counted, into, found, marked.chunk, *arrays, view.entries, marked.memory)
         self._memory.end(marked.chunk, marked.touched)
         # the next chunk likely has about as many; to copy them into longer arrays takes a twentieth of all its time
         self._expected = collected.hits + collected.hits // 8

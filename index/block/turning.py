@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from index.block.lanes import everywhere, load, store
 from index.block.owner_slots import first_slot
 from index.block.prefetching import prefetch
+from index.block.streaming import spread_row
 from index.kernel import inlined, kernel
 
 TOGETHER = 8
@@ -23,7 +25,7 @@ _HIT = (1 << 32) - 1
 
 
 @kernel
-def turn_hits(lanes, order, owner, mask, slots, squares, spare, first_hits, turned):  # type: ignore[no-untyped-def]
+def turn_hits(lanes, order, owner, mask, slots, squares, first_hits, turned):  # type: ignore[no-untyped-def]
     """Write each event's hits.
 
     Parameters
@@ -36,10 +38,11 @@ def turn_hits(lanes, order, owner, mask, slots, squares, spare, first_hits, turn
         uint64 [hits, W]; those of owners with several clauses are changed.
     slots
         int64, a power of two of them, all -1, twice as many as hits of owners with several clauses or more.
-    squares, spare, first_hits
-        uint64 [TOGETHER, 64 W or more], uint64 [64 W], int64 [64]: memory to work with.
+    squares, first_hits
+        uint64 [TOGETHER, 64 or more, W], int64 [64]: memory to work with.
     turned
-        uint64 [events, words], words a multiple of TOGETHER: bit i of an event's word w is whether it has hit 64 w + i.
+        uint64 [64 W, words], words a multiple of TOGETHER: bit i of an event's word w is whether it has hit 64 w + i.
+        It begins with a line of the cache.
     """
     for word in range(0, turned.shape[1], TOGETHER):
         for y in range(TOGETHER):
@@ -49,11 +52,9 @@ def turn_hits(lanes, order, owner, mask, slots, squares, spare, first_hits, turn
                 continue
             _gather(lanes, first, order, mask, squares[y])
             _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, squares[y])
-            _turn(lanes, squares[y], spare)
-        for event in range(len(turned)):
-            at = (event & 63) * len(lanes) + (event >> 6)
-            for y in range(TOGETHER):
-                turned[event, word + y] = squares[y, at]
+            _turn(lanes, squares[y])
+        for row in range(64):
+            spread_row(lanes, squares, row, turned, word)
 
 
 @inlined
@@ -62,8 +63,7 @@ def _gather(lanes, first, order, mask, square):  # type: ignore[no-untyped-def]
     for i in range(64):
         hit = order[min(first + i, len(order) - 1)]
         prefetch(mask, order[min(first + 64 + i, len(order) - 1)])  # type: ignore[no-untyped-call]
-        for x in range(len(lanes)):
-            square[i * len(lanes) + x] = mask[hit, x] if first + i < len(order) else np.uint64(0)
+        store(load(lanes, mask, hit) if first + i < len(order) else everywhere(lanes, 0), square, i)
 
 
 @inlined
@@ -80,8 +80,8 @@ def _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, square): 
     for i in range(some):
         if first_hits[i] != order[first + i]:
             for x in range(len(lanes)):
-                bits, seen = square[i * len(lanes) + x], mask[first_hits[i], x]
-                square[i * len(lanes) + x] = bits & ~seen
+                bits, seen = square[i, x], mask[first_hits[i], x]
+                square[i, x] = bits & ~seen
                 mask[first_hits[i], x] = seen | bits
 
 
@@ -97,22 +97,65 @@ def _first_hit(owner, hit, slots):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _turn(lanes, square, spare):  # type: ignore[no-untyped-def]
-    """Turn W squares of 64 x 64 bits, row by row of W words: halves change places, then halves of these, and so on."""
-    _exchange(lanes, square, spare, 32, np.uint64(0x00000000FFFFFFFF))
-    _exchange(lanes, spare, square, 16, np.uint64(0x0000FFFF0000FFFF))
-    _exchange(lanes, square, spare, 8, np.uint64(0x00FF00FF00FF00FF))
-    _exchange(lanes, spare, square, 4, np.uint64(0x0F0F0F0F0F0F0F0F))
-    _exchange(lanes, square, spare, 2, np.uint64(0x3333333333333333))
-    _exchange(lanes, spare, square, 1, np.uint64(0x5555555555555555))
+def _turn(lanes, square):  # type: ignore[no-untyped-def]
+    """Turn W squares of 64 x 64 bits, rows of W words: halves change places, then halves of these, and so on.
+
+    Eight rows stay in registers for three of the six times.
+    """
+    for i in range(8):
+        _exchange(lanes, square, i, 8, 0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF)
+    for i in range(0, 64, 8):
+        _exchange(lanes, square, i, 1, 0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555)
 
 
 @inlined
-def _exchange(lanes, square, out, half, low):  # type: ignore[no-untyped-def]
-    """Exchange the upper bits of each row with the lower bits of the row ``half`` further on; ``low`` are the lower."""
-    shift, apart = np.uint64(half), half * len(lanes)
-    for begin in range(0, 64 * len(lanes), 2 * apart):
-        for i in range(begin, begin + apart):
-            here, there = square[i], square[i + apart]
-            out[i] = here & low | (there & low) << shift
-            out[i + apart] = here >> shift & low | there & ~low
+def _exchange(lanes, square, first, apart, low4, low2, low1):  # type: ignore[no-untyped-def]
+    """Exchange bits among eight rows, ``apart`` from each other, over four of these distances, then two, then one.
+
+    The masks tell the lower half of the bits that are that many rows from the upper ones.
+    """
+    a, b, c, d = (
+        load(lanes, square, first),
+        load(lanes, square, first + apart),
+        load(lanes, square, first + 2 * apart),
+        load(lanes, square, first + 3 * apart),
+    )
+    e, f, g, h = (
+        load(lanes, square, first + 4 * apart),
+        load(lanes, square, first + 5 * apart),
+        load(lanes, square, first + 6 * apart),
+        load(lanes, square, first + 7 * apart),
+    )
+    low, far = everywhere(lanes, low4), 4 * apart
+    a, e = _lower(a, e, far, low), _upper(a, e, far, low)
+    b, f = _lower(b, f, far, low), _upper(b, f, far, low)
+    c, g = _lower(c, g, far, low), _upper(c, g, far, low)
+    d, h = _lower(d, h, far, low), _upper(d, h, far, low)
+    low, far = everywhere(lanes, low2), 2 * apart
+    a, c = _lower(a, c, far, low), _upper(a, c, far, low)
+    b, d = _lower(b, d, far, low), _upper(b, d, far, low)
+    e, g = _lower(e, g, far, low), _upper(e, g, far, low)
+    f, h = _lower(f, h, far, low), _upper(f, h, far, low)
+    low, far = everywhere(lanes, low1), apart
+    a, b = _lower(a, b, far, low), _upper(a, b, far, low)
+    c, d = _lower(c, d, far, low), _upper(c, d, far, low)
+    e, f = _lower(e, f, far, low), _upper(e, f, far, low)
+    g, h = _lower(g, h, far, low), _upper(g, h, far, low)
+    store(a, square, first)
+    store(b, square, first + apart)
+    store(c, square, first + 2 * apart)
+    store(d, square, first + 3 * apart)
+    store(e, square, first + 4 * apart)
+    store(f, square, first + 5 * apart)
+    store(g, square, first + 6 * apart)
+    store(h, square, first + 7 * apart)
+
+
+@inlined
+def _lower(here, there, shift, low):  # type: ignore[no-untyped-def]
+    return here & low | (there & low) << shift
+
+
+@inlined
+def _upper(here, there, shift, low):  # type: ignore[no-untyped-def]
+    return here >> shift & low | there & ~low

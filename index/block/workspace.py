@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from index.block import pages
 from index.block.hits import Found
 from index.block.layout import (
     Float32s,
@@ -123,15 +124,15 @@ class Workspace:
                 bits *= 2
             self._memory[words] = Memory(
                 *self._live,
-                np.zeros(words, np.uint64),
+                pages.zeros(words, np.uint64),
                 np.zeros(64 * words, np.int64),
                 Near.of_ladders(self._ladders),
-                np.zeros((1, words), np.uint64),
-                np.zeros((64 * words + 1, bits // 64), np.uint64),
+                pages.zeros((1, words), np.uint64),
+                pages.zeros((64 * words + 1, bits // 64), np.uint64),
                 bits >= self._kinds.rows,
                 Scratch(
-                    np.empty(words, np.uint64),
-                    np.empty((depth, 2, words), np.uint64),
+                    pages.empty(words, np.uint64),
+                    pages.empty((depth, 2, words), np.uint64),
                     np.empty((depth, 2), np.uint8),
                     np.empty(depth, np.int64),
                 ),
@@ -159,7 +160,7 @@ class Workspace:
             self._epoch = 0
         self._epoch += 1
         if span.words not in self._masks:
-            self._masks[span.words] = np.zeros((self._kinds.rows, span.words), np.uint64)
+            self._masks[span.words] = pages.zeros((self._kinds.rows, span.words), np.uint64)
         return Chunk(
             self._masks[span.words],
             self._stamp,

@@ -170,7 +170,7 @@ def test_the_literal_that_is_rarer_by_events_is_the_access_row_and_candidates_fa
     before, after = (engine.open(parts) for parts in (guessed, informed))
     few, many = (len(candidates(matcher, block)[0]) for matcher in (after, before))
     assert 0 < few < many / 5
-    assert [c.tolist() for c in before.match(block)] == [c.tolist() for c in after.match(block)]
+    assert [c.tolist() for c in before.match(block).rows()] == [c.tolist() for c in after.match(block).rows()]
 
 
 def test_an_or_is_entered_by_its_arguments_or_by_what_stands_beside_it_whichever_is_rarer() -> None:

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index.block import pages
 from index.block.comparing import AT_ONCE, inside
 from index.block.lanes import everywhere, load, some, store
-from index.block.selecting import select
+from index.block.selecting import has, select
+from index.block.streaming import copy, spread_row
 from index.kernel import kernel
 
 INT32S = st.integers(-(2**31), 2**31 - 1)
@@ -43,6 +45,29 @@ def combine(lanes, masks, one, out):  # type: ignore[no-untyped-def]
     return some(mask)
 
 
+@kernel
+def move(lanes, masks, places, out):  # type: ignore[no-untyped-def]
+    """Write mask 0 with its bits so many places up, and down."""
+    store(load(lanes, masks, 0) << places, out, 0)
+    store(load(lanes, masks, 0) >> places, out, 1)
+
+
+@kernel
+def copy_stretches(values, cuts, out, begin):  # type: ignore[no-untyped-def]
+    """Copy the values up to each cut to a stretch of ``out``, each 7 behind the one before; return the end."""
+    for i in range(len(cuts)):
+        copy(values, cuts[i], out, begin)  # type: ignore[no-untyped-call]
+        begin += cuts[i] + 7
+    return begin
+
+
+@kernel
+def spread_rows(lanes, squares, turned, word):  # type: ignore[no-untyped-def]
+    """Write all rows of eight squares."""
+    for row in range(64):
+        spread_row(lanes, squares, row, turned, word)  # type: ignore[no-untyped-call]
+
+
 def _check_selected(kind: type[np.int32] | type[np.int64], words: list[int]) -> None:
     bits = np.array(words, np.uint64)
     values = np.random.default_rng(1).integers(np.iinfo(kind).min, np.iinfo(kind).max, 64 * len(bits), kind)
@@ -59,17 +84,20 @@ def test_values_are_picked_by_their_bits(kind: type[np.int32] | type[np.int64], 
     _check_selected(kind, words)
 
 
-def test_values_are_picked_the_same_on_a_plain_processor() -> None:
-    """Numba compiles for the features that it is told of, and is told of none."""
+@pytest.mark.parametrize("features", ["", "+avx512f,+avx512vl,+avx512dq,+avx512bw,+popcnt"])
+def test_values_are_picked_the_same_on_a_plainer_processor(features: str) -> None:
+    """Numba compiles for the features that it is told of: none, or those that compress registers of numbers alone."""
+    if features and not has("avx512f"):
+        pytest.skip("this processor has none of them")
     program = (
         "import numpy as np\n"
-        "from index.block.selecting import has_compress\n"
+        "from index.block.selecting import has\n"
         "from tests.index.test_vectors import _check_selected\n"
-        "assert not has_compress()\n"
+        f"assert has('avx512f') == {bool(features)} and not has('avx512vbmi2')\n"
         "for kind in (np.int32, np.int64):\n"
         "    _check_selected(kind, [0, 1, 2**63, 2**64 - 1, 0x5A5A5A5A5A5A5A5A])\n"
     )
-    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": ""}
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": ""}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -99,3 +127,39 @@ def test_masks_are_joined_whole(words: int, kind: str) -> None:
     assert combine((0,) * words, masks, one, out) == bool(expected.any()) == (kind == "random")
     assert out[1, 2].tolist() == expected.tolist()
     assert (np.delete(out.reshape(6, words), 5, axis=0) == 7).all()
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+@pytest.mark.parametrize("places", [0, 1, 32, 63])
+def test_bits_are_moved_within_their_words(words: int, places: int) -> None:
+    masks = np.random.default_rng(words).integers(0, 2**64, (1, words), np.uint64)
+    out = np.zeros((2, words), np.uint64)
+    move((0,) * words, masks, places, out)
+    assert out[0].tolist() == [(word << places) & (2**64 - 1) for word in masks[0].tolist()]
+    assert out[1].tolist() == [word >> places for word in masks[0].tolist()]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@settings(deadline=None)
+@given(cuts=st.lists(st.integers(0, 90), max_size=8), begin=st.integers(0, 40))
+def test_values_are_copied_past_the_cache(kind: type[np.int32] | type[np.int64], cuts: list[int], begin: int) -> None:
+    """From any place in a line to any other, and nothing beside."""
+    values, out = np.arange(100, 200, dtype=kind), np.full(1000, -1, kind)
+    expected = out.copy()
+    at = begin
+    for cut in cuts:
+        expected[at : at + cut] = values[:cut]
+        at += cut + 7
+    assert copy_stretches(values, np.array(cuts, np.int64), out, begin) == at
+    assert out.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+def test_squares_are_written_line_by_line(words: int) -> None:
+    squares = np.random.default_rng(words).integers(0, 2**64, (8, 65, words), np.uint64)
+    turned = pages.zeros((64 * words, 24), np.uint64)
+    spread_rows((0,) * words, squares, turned, 8)
+    for event in range(64 * words):
+        assert turned[event, 8:16].tolist() == squares[:, event & 63, event >> 6].tolist()
+    assert not turned[:, :8].any()
+    assert not turned[:, 16:].any()
