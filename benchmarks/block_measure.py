@@ -26,13 +26,13 @@ TOPS = (0, 10, 100)
 """How many matches events want; 0 means all."""
 
 CHUNK = 512
-"""Events that the widest masks hold."""
+"""The fewest events of a block."""
 
 BLOCK = 4096
 """Events a block, as a job has that lags a little."""
 
-MOST_MATCHES = 32_000_000
-"""No block of events that want all their matches has more of them, which are 512 MB, unless it is a chunk."""
+MOST_MATCHES = 200_000_000
+"""No longer block of events that want all their matches has more of them, which are 0.8 GB where scores are in runs."""
 
 ALONE = 64
 """Events of the measurement of one event alone."""

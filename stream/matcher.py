@@ -32,8 +32,8 @@ from stream import rows, spool
 from stream.checkpoint import Offsets
 from stream.decoding import Decoding, event_decoder
 
-EVENTS_PER_BLOCK = 1024
-"""Events matched at a time, unless they have too many matches: they fill the widest kernel block."""
+EVENTS_PER_BLOCK = 2048
+"""Events matched at a time, unless they have too many matches: they fill the longest masks."""
 
 ROWS_AT_ONCE = 20_000
 """Notifications encoded at a time: their ids and labels are held as objects."""

@@ -50,6 +50,9 @@ MONTHS, LEVELS = 12, 90
 LEVELS_MET = (5, 15, 40)
 """How many of a month's subscriptions an event meets: a few, some and many matches are written by different kernels."""
 
+SORTED, LONG = 600, 2100
+"""Events of a block that is sorted, and of one whose chunks are long, since all its events are of one month."""
+
 BLOCKS = (1, 400)
 """How often the events are repeated in a block: kernels for few events and for many are compiled apart."""
 
@@ -80,13 +83,14 @@ def warm_up(engine: str = "block") -> None:
 
 
 def _match_sorted(index: str) -> None:
-    """Match blocks that are longer than a chunk and sorted by month, with few matches an event, some and many."""
+    """Match blocks of several chunks, sorted by month or of one month, with few matches an event, some and many."""
     filters = [f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS)]
     values = [msgspec.json.encode({"filter": text}) for text in filters]
     segment = absorb(index, [f"{i:04d}".encode() for i in range(len(filters))], values)
     version = IndexWriter(index).publish([segment], [], {0: 1})
-    for level, top in (*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)):
-        match(index, version, [b'{"m": %d, "k": %d}' % (i % MONTHS, level) for i in range(600)], top, "event")
+    kinds = [*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)]
+    for (level, top), (events, months) in product(kinds, ((SORTED, MONTHS), (LONG, 1))):
+        match(index, version, [b'{"m": %d, "k": %d}' % (i % months, level) for i in range(events)], top, "event")
 
 
 def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from index.block.arrangement import Order, Standing
@@ -24,8 +26,8 @@ class ShuffledEngine(BlockEngine):
 class _Shuffle:
     """Stands in for an arrangement."""
 
-    def order(self, marks: Marks, standing: Standing, size: int) -> Order:
-        events = len(marks.offsets) - 1
+    def order(self, marks: Marks, standing: Standing, sizes: Sequence[int]) -> Order:
+        events, size = len(marks.offsets) - 1, sizes[0]
         rng = np.random.default_rng(events + size)
         cuts = [0]
         while cuts[-1] < events:

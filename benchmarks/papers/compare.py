@@ -88,7 +88,7 @@ def measured(workload: str, engine: str, size: int) -> Row:
 def answers(built: Built, events: Sequence[Event], top: int) -> int:
     """Return a checksum of the answers to some events: rows, order and scores."""
     found = built.matcher.match(EventBlock.from_events(events, top))
-    return zlib.crc32(b"".join(np.ascontiguousarray(column).tobytes() for column in found))
+    return zlib.crc32(b"".join(np.ascontiguousarray(column).tobytes() for column in found.rows()))
 
 
 def told(row: Row, what: str) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 
 from index.block import pages
 from index.block.answers import Classes
-from index.block.bits import ones
+from index.block.bits import lowest_bit, ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.ordering import bits_of, sort_places
 from index.block.prefetching import prefetch
 from index.block.selecting import select
-from index.block.streaming import copy
+from index.block.streaming import write_past
 from index.block.turning import TOGETHER, turn_hits
 from index.kernel import inlined, kernel
 
@@ -28,6 +28,9 @@ _AHEAD = 32
 
 _TILE = 1 << 16
 """So many hits are written for all events, then the next: their owners stay in the cache meanwhile."""
+
+_BITS_EACH = 64
+"""An event that has fewer than one of so many hits, which is a word, is written another way."""
 
 _RUN = 1024
 """Hits of equal scores are written by themselves if that leaves so many of them together, on the average."""
@@ -78,9 +81,10 @@ class Dealt(NamedTuple):
     def write(self, places: Int64s, subscription: Int32s, score: Int64s) -> None:
         """See `index.block.answers.Part`."""
         room = np.empty(_TILE + 64, np.int32), np.empty(_TILE + 64, np.int64)
-        cuts = np.union1d(np.arange(0, len(self.points), _TILE), self.bounds)
-        for piece in pairwise(cuts.tolist()):
-            write_piece(self.turned, piece, self.ordinal, self.points, *room, places, subscription, score)
+        is_sparse = self.counts.sum(axis=0) * _BITS_EACH < np.diff(self.bounds) * len(self.counts)
+        for stretch, sparse in zip(pairwise(self.bounds.tolist()), is_sparse.tolist(), strict=True):
+            for piece in pairwise([*range(*stretch, _TILE), stretch[1]]):
+                write_piece(self.turned, piece, sparse, self.ordinal, self.points, *room, places, subscription, score)
 
 
 def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> Dealt:
@@ -101,10 +105,15 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
     doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
     turned = pages.empty((64 * mask.shape[1], words), np.uint64)
     slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
-    lanes = (0,) * mask.shape[1]
+    width = min(mask.shape[1], TOGETHER)
+    lanes, parts = (0,) * width, mask.shape[1] // width
     # squares are a line longer than they must be, which puts their rows into different sets of the cache
     squares = pages.empty((TOGETHER, 64 + TOGETHER // len(lanes), len(lanes)), np.uint64)
-    turn_hits(lanes, order, owner, mask, slots, squares, np.empty(64, np.int64), turned)
+    for part in range(parts):
+        rows = turned[64 * width * part : 64 * width * (part + 1)]
+        turn_hits(
+            lanes, part, parts, order, owner, mask.reshape(-1, width), slots, squares, np.empty(64, np.int64), rows
+        )
     bounds = _bounds(points)
     counts = np.empty((events, len(bounds) - 1), np.int64)
     count_bits(turned, bounds, counts)
@@ -177,13 +186,13 @@ def _between(bits, place, first, stop):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_piece(turned, piece, ordinal, points, ordinals, scores, places, subscription, score):  # type: ignore[no-untyped-def]
+def write_piece(turned, piece, is_sparse, ordinal, points, ordinals, scores, places, subscription, score):  # type: ignore[no-untyped-def]
     """Write what each event has of some hits as matches, from its place on, and move the place.
 
     Parameters
     ----------
-    piece
-        The first of the hits and the one behind the last.
+    piece, is_sparse
+        The first of the hits and the one behind the last; whether an event has few of them.
     ordinals, scores
         int32, int64: room for all hits of the piece and for 64 more.
     subscription, score
@@ -193,13 +202,16 @@ def write_piece(turned, piece, ordinal, points, ordinals, scores, places, subscr
     best, is_same = points[first], points[first] == points[stop - 1]  # and what is between, since they fall
     for i in range(len(places)):
         begin = places[i]
-        end = begin + _pick(turned, i, first, stop, ordinal, ordinals)
-        copy(ordinals, end - begin, subscription, begin)
+        if is_sparse:
+            end = begin + _pick_few(turned, i, first, stop, ordinal, ordinals)
+        else:
+            end = begin + _pick(turned, i, first, stop, ordinal, ordinals)
+        write_past(ordinals, end - begin, subscription, begin)
         if len(score) and is_same:
             score[begin:end] = best
         elif len(score):
             _pick(turned, i, first, stop, points, scores)
-            copy(scores, end - begin, score, begin)
+            write_past(scores, end - begin, score, begin)
         places[i] = end
 
 
@@ -213,3 +225,22 @@ def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-d
         word += 1
         bits = turned[event, word]
     return select(values, word << 6, _between(bits, word << 6, first, stop), out, n)  # type: ignore[no-untyped-call]
+
+
+@inlined
+def _pick_few(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
+    """Do the same where most words have one bit at most: of those nothing is guessed."""
+    word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
+    bits = _between(turned[event, word], word << 6, first, stop)
+    while True:
+        if word == last:
+            bits = _between(bits, word << 6, first, stop)
+        if ones(bits) < np.uint64(2):
+            out[n] = values[(word << 6) + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
+            n += np.int64(ones(bits))
+        else:
+            n = select(values, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
+        if word == last:
+            return n
+        word += 1
+        bits = turned[event, word]

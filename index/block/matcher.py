@@ -23,11 +23,14 @@ from index.engine import Parts, TooManyMatches
 from index.event_block import EventBlock
 from index.matches import Matches, MatchRows
 
-Words = Literal[1, 2, 4, 8]
+Words = Literal[1, 2, 4, 8, 32]
 """W: how many 64-bit words a mask has."""
 
-_CHOSEN: tuple[Words, ...] = (1, 8)
+_CHOSEN: tuple[Words, ...] = (1, 8, 32)
 """Those that are chosen without being told: eight words are one instruction on many machines, so fewer save little."""
+
+_LONG_MASKS = 1 << 25
+"""Bytes that the masks of all rows may have where chunks may be long; more would not stay in the cache."""
 
 
 class Span(NamedTuple):
@@ -124,8 +127,16 @@ class BlockMatcher:
             self._memory.end(marked.chunk, marked.touched)
 
     def _view(self, block: EventBlock) -> tuple[View, list[Span]]:
-        view = self._translator.view(block, 64 * (self._words or _fitting(block.size)))
+        view = self._translator.view(block, [64 * words for words in self._widths(block.size)])
         return view, spans(view.order.cuts.tolist(), self._words)
+
+    def _widths(self, events: int) -> Sequence[Words]:
+        """Return the W from which to choose for a block of so many events."""
+        if self._words is not None:
+            return (self._words,)
+        if events <= 64 * _CHOSEN[1]:
+            return (_fitting(events),)
+        return _CHOSEN[1:] if self._memory.mask_bytes(_CHOSEN[-1]) <= _LONG_MASKS else _CHOSEN[1:-1]
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
         view, cut = self._view(block)

@@ -41,7 +41,7 @@ def spread_row(lanes: Lanes, squares: UInt64s, row: int, turned: UInt64s, word: 
     turned[row::64, word : word + _WORDS] = squares[:, row].T
 
 
-def copy(values: npt.NDArray[Any], count: int, out: npt.NDArray[Any], begin: int) -> None:
+def write_past(values: npt.NDArray[Any], count: int, out: npt.NDArray[Any], begin: int) -> None:
     """Copy the first of the values to ``out``, from ``begin`` on; both are of one kind, int32 or int64."""
     out[begin : begin + count] = values[:count]
 
@@ -51,8 +51,8 @@ def _spread_row(lanes, squares, row, turned, word):  # type: ignore[no-untyped-d
     return lambda lanes, squares, row, turned, word: _spread(lanes, squares, np.int64(row), turned, np.int64(word))  # type: ignore[call-arg]
 
 
-@overload(copy)
-def _copy(values, count, out, begin):  # type: ignore[no-untyped-def]
+@overload(write_past)
+def _write_past(values, count, out, begin):  # type: ignore[no-untyped-def]
     size = values.dtype.bitwidth // 8
     lanes = _LINE // 8 // size
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -92,14 +93,14 @@ class Translator:
         self._derived = families(name.decode("utf-8", "surrogatepass") for name in names)
         self._members = {family: self._find_names(value_rows(family.names)) for family in self._derived}
 
-    def view(self, block: EventBlock, chunk_size: int) -> View:
-        """Translate a block that is to be matched in chunks of at most this many events."""
+    def view(self, block: EventBlock, sizes: Sequence[int]) -> View:
+        """Translate a block that is to be matched in chunks of at most one of these numbers of events, ascending."""
         block = extended(block, self._derived) if self._derived else block
         attribute, term_row, exists_row = self._rows_of(block)
         tests = self._tests.rows(block, attribute)
         marks = Marks(block.offsets, block.term, term_row, exists_row, *tests)
         standing = Standing(attribute, *self._ranks(block, attribute))
-        order = self._arrangement.order(marks, standing, chunk_size)
+        order = self._arrangement.order(marks, standing, sizes)
         ranked = self._ranked(block, standing, term_row, order)
         return View(marks, ranked, self._entries(block, marks, order.event), order)
 

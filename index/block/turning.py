@@ -25,17 +25,19 @@ _HIT = (1 << 32) - 1
 
 
 @kernel
-def turn_hits(lanes, order, owner, mask, slots, squares, first_hits, turned):  # type: ignore[no-untyped-def]
+def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits, turned):  # type: ignore[no-untyped-def]
     """Write each event's hits.
 
     Parameters
     ----------
     lanes
-        A tuple of W numbers, see `index.block.walk.walk`.
+        A tuple of W numbers, see `index.block.walk.walk`; of eight, where masks are longer, and then
+    part, parts
+        Which eight words of the masks these events have, and how often masks have eight; 0 and 1 for others.
     order, owner
         int32 [hits]: the hits' places in their order, and their owner words in that order.
     mask
-        uint64 [hits, W]; those of owners with several clauses are changed.
+        uint64 [parts x hits, W]; those of owners with several clauses are changed.
     slots
         int64, a power of two of them, all -1, twice as many as hits of owners with several clauses or more.
     squares, first_hits
@@ -50,24 +52,24 @@ def turn_hits(lanes, order, owner, mask, slots, squares, first_hits, turned):  #
             if first >= len(order):
                 squares[y] = 0
                 continue
-            _gather(lanes, first, order, mask, squares[y])
-            _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, squares[y])
+            _gather(lanes, part, parts, first, order, mask, squares[y])
+            _drop_doubles(lanes, part, parts, first, order, owner, mask, slots, first_hits, squares[y])
             _turn(lanes, squares[y])
         for row in range(64):
             spread_row(lanes, squares, row, turned, word)
 
 
 @inlined
-def _gather(lanes, first, order, mask, square):  # type: ignore[no-untyped-def]
+def _gather(lanes, part, parts, first, order, mask, square):  # type: ignore[no-untyped-def]
     """Copy the masks of 64 hits, or of those that there are, and have the next 64 fetched."""
     for i in range(64):
         hit = order[min(first + i, len(order) - 1)]
-        prefetch(mask, order[min(first + 64 + i, len(order) - 1)])  # type: ignore[no-untyped-call]
-        store(load(lanes, mask, hit) if first + i < len(order) else everywhere(lanes, 0), square, i)
+        prefetch(mask, order[min(first + 64 + i, len(order) - 1)] * parts + part)  # type: ignore[no-untyped-call]
+        store(load(lanes, mask, hit * parts + part) if first + i < len(order) else everywhere(lanes, 0), square, i)
 
 
 @inlined
-def _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
+def _drop_doubles(lanes, part, parts, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
     """Take from 64 hits the events that a better hit of the same owner has."""
     some = min(64, len(order) - first) if len(slots) else 0
     for i in range(some):
@@ -76,13 +78,13 @@ def _drop_doubles(lanes, first, order, owner, mask, slots, first_hits, square): 
         first_hits[i] = order[first + i]
         if owner[first + i] & 1:
             first_hits[i] = _first_hit(np.int64(owner[first + i]), order[first + i], slots)
-            prefetch(mask, first_hits[i])  # type: ignore[no-untyped-call]
+            prefetch(mask, first_hits[i] * parts + part)  # type: ignore[no-untyped-call]
     for i in range(some):
         if first_hits[i] != order[first + i]:
             for x in range(len(lanes)):
-                bits, seen = square[i, x], mask[first_hits[i], x]
+                bits, seen = square[i, x], mask[first_hits[i] * parts + part, x]
                 square[i, x] = bits & ~seen
-                mask[first_hits[i], x] = seen | bits
+                mask[first_hits[i] * parts + part, x] = seen | bits
 
 
 @inlined

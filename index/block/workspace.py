@@ -30,7 +30,7 @@ from index.block.translate import Ranked
 if TYPE_CHECKING:
     from index.block.matcher import Span
 
-HITS = 1 << 16
+HITS = 1 << 17
 """Words of the masks of hits that are found at a time; their buffers stay in the cache."""
 
 _LAST_EPOCH = np.iinfo(np.int32).max
@@ -113,6 +113,10 @@ class Workspace:
         self.touched = np.empty(self._kinds.rows, np.int32)
         self.visited = np.zeros(groups - int(postings.group_start[-1]), np.int32)
         self.is_dead = np.zeros(sizes.subscriptions, np.uint8)
+
+    def mask_bytes(self, words: int) -> int:
+        """Return how many bytes the masks of all rows have."""
+        return 8 * words * self._kinds.rows
 
     def memory(self, words: int) -> Memory:
         """Return the memory for masks of so many words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from collections.abc import Sequence
@@ -140,7 +141,7 @@ def test_compared_engines_are_held_to_the_same_rows_in_the_same_order(name: str)
     ).outcome
     assert outcome.pairs.same(block.match(events).pairs)
     assert outcome.top is not None
-    shifted = {top: found._replace(score=found.score + 1) for top, found in expected.items()}
+    shifted = {top: dataclasses.replace(found, points=found.points + 1) for top, found in expected.items()}
     with pytest.raises(WrongAnswer, match=name):
         run_apart(
             lambda: EngineContender(engine_named(name), ranked=RankingCheck(shifted)), subscriptions, events, BOUNDS
@@ -234,7 +235,9 @@ def test_the_block_engine_is_measured_with_every_top_and_width() -> None:
     subscriptions, events = source.subscriptions(2000), source.events(100)
     built = build_block(subscriptions)
     found, parts = measure_block(built, events, repetitions=1, seconds=5), built.parts
-    assert {(t.words, t.top) for t in found.timings} == {(w, top) for w in (None, 1, 2, 4, 8) for top in (0, 10, 100)}
+    assert {(t.words, t.top) for t in found.timings} == {
+        (w, top) for w in (None, 1, 2, 4, 8, 32) for top in (0, 10, 100)
+    }
     assert all(t.cost.cpu > 0 for t in found.timings)
     assert found.bytes == pytest.approx(sum(part.nbytes for part in parts.values()) / 2000)
     matches: Matches = EngineContender(BlockEngine(), parts).answers(events, 0)

@@ -45,6 +45,7 @@ BLOCK: dict[str, Make] = {
     "block-2": lambda: ShuffledEngine(2),
     "block-4": lambda: BlockEngine(4),
     "block-8": lambda: BlockEngine(8),
+    "block-32": lambda: BlockEngine(32),
 }
 DNF: dict[str, Make] = {
     "counting": Counting,

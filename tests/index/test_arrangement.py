@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from index.block import matcher as matching
 from index.block.arrangement import Standing, cuts_of
 from index.block.engine import BlockEngine
 from index.block.layout import ALL, Int64s
@@ -28,7 +29,7 @@ def _opened(expressions: list[Expression]) -> tuple[list[Subscription], BlockMat
 
 
 def _order(matcher: BlockMatcher, events: list[Event]) -> Int64s | None:
-    order = matcher._translator.view(EventBlock.from_events(events), CHUNK).order
+    order = matcher._translator.view(EventBlock.from_events(events), [CHUNK]).order
     return order.event if order.is_arranged else None
 
 
@@ -171,7 +172,7 @@ def test_what_is_expected_of_rows_is_what_a_block_sets() -> None:
     block = EventBlock.from_events(events)
     translator = matcher._translator
     attribute, *_ = translator._rows_of(block)
-    marks, arrangement = translator.view(block, CHUNK).marks, translator._arrangement
+    marks, arrangement = translator.view(block, [CHUNK]).marks, translator._arrangement
     times = np.bincount(block.term, minlength=len(block.values))
     standing = Standing(attribute, *translator._ranks(block, attribute))
     found = dict(zip(arrangement._sample.row.tolist(), arrangement._times_set(times, marks, standing), strict=True))
@@ -181,3 +182,41 @@ def test_what_is_expected_of_rows_is_what_a_block_sets() -> None:
         bits = np.bitwise_count(marked.chunk.masks[row]).sum() if marked.chunk.stamp[row] == marked.chunk.epoch else 0
         assert count == (np.inf if row == ALL else bits), row
     assert not arrangement._set.any()
+
+
+def _wide(rng: random.Random) -> Expression:
+    names = rng.sample(range(8), 3)
+    return And(tuple(In(f"a{name}", tuple(rng.sample(range(30), 4))) for name in names))
+
+
+def _long_chunks(matcher: BlockMatcher, events: list[Event]) -> bool:
+    _, cut = matcher._view(EventBlock.from_events(events))
+    return any(span.words == 32 for span in cut)
+
+
+def test_chunks_are_long_where_that_spares_reads_and_sorting_does_not() -> None:
+    """A record wants four of thirty values, each of which some events of any chunk have; or one month of twelve."""
+    rng = random.Random(3)
+    population, matcher = _opened([_wide(rng) for _ in range(3000)])
+    events = [
+        Event({f"a{name}": (rng.randrange(30),) for name in range(8)}, top=rng.choice((None, 2))) for _ in range(EVENTS)
+    ]
+    assert _long_chunks(matcher, events)
+    assert not _long_chunks(matcher, events[:CHUNK])
+    assert not _long_chunks(_opened([_months(rng) for _ in range(3000)])[1], [_happened(rng) for _ in range(EVENTS)])
+    block = EventBlock.from_events(events)
+    long, short = (
+        found.match(block).rows() for found in (matcher, BlockEngine(8).open(BlockEngine().build(population)))
+    )
+    assert len(long.event) > EVENTS
+    assert [column.tolist() for column in long] == [column.tolist() for column in short]
+
+
+def test_chunks_are_not_long_where_the_masks_of_all_rows_would_fill_the_cache() -> None:
+    rng = random.Random(4)
+    _, matcher = _opened([_wide(rng) for _ in range(3000)])
+    events = [Event({f"a{name}": (rng.randrange(30),) for name in range(8)}) for _ in range(EVENTS)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_LONG_MASKS", 1 << 10)
+        assert not _long_chunks(matcher, events)
+    assert _long_chunks(matcher, events)

@@ -161,7 +161,7 @@ def test_an_event_holds_its_best_distinct_matches_and_needs_what_the_worst_of_th
 def test_an_interrupted_match_leaves_no_trace() -> None:
     matcher = opened(And((A, NotIn("b", (2,)))), C)
     block = EventBlock.from_events([Event({"a": (1,), "c": (1,)})] * 70)
-    matcher._mark(matcher._translator.view(block, 128), Span(0, 0, 70, 2))
+    matcher._mark(matcher._translator.view(block, [128]), Span(0, 0, 70, 2))
     other = EventBlock.from_events([Event({"a": (1,)}), *[Event({"b": (1,)})] * 69])
     assert matcher.match(other).event.tolist() == [0]
     assert len(matcher.match(block)) == 140

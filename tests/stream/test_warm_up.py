@@ -55,7 +55,7 @@ def match_flights(workload: object) -> None:
 
 
 def match_sorted() -> None:
-    """Match blocks whose events are sorted, with few matches an event and with many."""
+    """Match blocks whose events are sorted, or in long chunks, with few matches an event and with many."""
     import tempfile
 
     from index.writer import IndexWriter
@@ -65,10 +65,9 @@ def match_sorted() -> None:
         bodies = [b'{"filter": "day = %d and size > %d"}' % (i % 30, i // 30) for i in range(3000)]
         segment = absorb(index, [b"%04d" % i for i in range(len(bodies))], bodies)
         version = IndexWriter(index).publish([segment], [], {0: 1})
-        for size, top in product((3, 20, 60), (0, 5)):
-            assert match(
-                index, version, [b'{"day": %d, "size": %d}' % (i % 30, size) for i in range(1300)], top, "event"
-            )
+        for size, top, (events, days) in product((3, 20, 60), (0, 5), ((1300, 30), (2500, 1))):
+            some = [b'{"day": %d, "size": %d}' % (i % days, size) for i in range(events)]
+            assert match(index, version, some, top, "event")
 
 
 def test_flights_need_no_kernel_that_the_warm_up_has_not_compiled() -> None:
