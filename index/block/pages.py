@@ -51,11 +51,14 @@ def zeros(shape: int | tuple[int, ...], kind: type[Any]) -> npt.NDArray[Any]:
 
 
 def _pages(size: int) -> npt.NDArray[np.uint8]:
-    """Return so many bytes or more; when nothing refers to them any more, they can be had again."""
+    """Return so many bytes or more; when nothing refers to them any more, they can be had again.
+
+    Private: a process that is forked has what is kept as its own, as Spark's workers have it from their daemon.
+    """
     pages = _kept(size)
     if pages is None:
         # an eighth more, so that the next array, which is likely somewhat longer or shorter, fits as well
-        pages = mmap.mmap(-1, size + size // 8)
+        pages = mmap.mmap(-1, size + size // 8, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             pages.madvise(mmap.MADV_HUGEPAGE)
     room = np.frombuffer(pages, np.uint8)

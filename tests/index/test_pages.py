@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -86,3 +87,13 @@ def test_threads_never_share_pages() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(4)))
+
+
+def test_a_forked_process_has_pages_of_its_own() -> None:
+    pages.empty(2 * MEGABYTE, np.uint8)[:] = 1
+    child = os.fork()
+    if not child:
+        pages.empty(2 * MEGABYTE, np.uint8)[:] = 2
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (pages.empty(2 * MEGABYTE, np.uint8) == 1).all()
