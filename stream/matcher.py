@@ -96,8 +96,7 @@ def answer_batches(run: Run, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     for batch in batches:
         left = _not_committed(run.task, batch)
         run.millis.append(left.column("millis").to_numpy())
-        for start in range(0, left.num_rows, EVENTS_PER_BLOCK):
-            yield from _match_slice(run, snapshot, left.slice(start, EVENTS_PER_BLOCK))
+        yield from _match_slices(run, snapshot, left)
         yield from run.marks(left, always=True)
 
 
@@ -130,13 +129,14 @@ class Matched(NamedTuple):
 
 @dataclass
 class Run:
-    """A task under way: what it answers, and what it has counted."""
+    """A task under way: what it answers, what it has counted, and how many events it matches at a time."""
 
     task: MatchTask
     shard: Shard | None = None
     counts: rows.Counts = field(default_factory=rows.Counts)
     millis: list[npt.NDArray[np.int64]] = field(default_factory=list)
     marked: int = 0
+    events_at_once: int = EVENTS_PER_BLOCK
 
     def answer(self, matched: Matched) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some events, and count them."""
@@ -163,14 +163,17 @@ def _not_committed(task: MatchTask, batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch if left.all() else batch.filter(pa.array(left))
 
 
-def _match_slice(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Match some events; when their matches are too many to be held at once, one half after the other."""
-    try:
-        yield from _match_block(run, snapshot, batch)
-    except TooManyMatches:
-        half = batch.num_rows // 2
-        yield from _match_slice(run, snapshot, batch.slice(0, half))
-        yield from _match_slice(run, snapshot, batch.slice(half))
+def _match_slices(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Match some events; when their matches are too many to be held at once, fewer at a time from there on."""
+    start = 0
+    while start < batch.num_rows:
+        some = batch.slice(start, run.events_at_once)
+        try:
+            yield from _match_block(run, snapshot, some)
+        except TooManyMatches:  # before anything was yielded
+            run.events_at_once = some.num_rows // 2
+        else:
+            start += some.num_rows
 
 
 def _match_block(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ from index.writer import IndexWriter
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
 from stream.decoding import Decoding
-from stream.matcher import MatchTask, match_batches
+from stream.matcher import MatchTask, Run, answer_batches, match_batches
 from stream.parts import Parts, Row
 from stream.spool import SpoolPlan
 from tests.stream.worker_records import records
@@ -85,6 +85,24 @@ def test_a_worker_holds_no_more_matches_than_it_may_unless_one_event_has_more(
     tight = msgspec.structs.replace(task, matches_at_once=10)
     assert _notifications(_taken(list(match_batches(tight, iter([_events()]))))) == ALL
     assert held == [(1, SUBSCRIPTIONS)] * EVENTS
+
+
+def test_blocks_stay_as_short_as_the_matches_of_earlier_ones_made_them(
+    task: MatchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 64 events 2 fit: those of the first block are tried in 64, 32, 16, 8 and 4 once, not again and again."""
+    tried: list[int] = []
+    match = Snapshot.match
+
+    def watched(self: Snapshot, block: Any, most: int | None = None) -> Any:
+        tried.append(block.size)
+        return match(self, block, most)
+
+    monkeypatch.setattr(Snapshot, "match", watched)
+    many = records(*((None, {"x": n}) for n in range(256)))
+    answers = list(answer_batches(Run(task, events_at_once=64), iter([many])))
+    assert len(_notifications(_taken(answers))) == 256 * SUBSCRIPTIONS
+    assert tried == [64, 32, 16, 8, 4, *[2] * 128]
 
 
 def test_the_spools_file_is_read_and_not_mapped_so_that_it_does_not_fill_the_drivers_memory(task: MatchTask) -> None:
