@@ -47,7 +47,7 @@ class Dealt(NamedTuple):
     first
         The chunk's first event.
     turned
-        uint64 [64 W, words]: see `index.block.turning.turn_hits`.
+        uint64 [events or more, words]: see `index.block.turning.turn_hits`.
     ordinal, points
         int32, int64 [hits]: subscriptions and scores, in order; in memory of whole words of hits.
     bounds
@@ -99,26 +99,31 @@ def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> De
     first, events
         The chunk's first event, and how many it has.
     """
-    mask, order = hits.mask[:size], _ordered(hits.owner[:size], hits.points[:size], owner_bits)
+    order = _ordered(hits.owner[:size], hits.points[:size], owner_bits)
     words = -(-size // (64 * TOGETHER)) * TOGETHER
     owner, points = pages.empty(64 * words, np.int32)[:size], pages.empty(64 * words, np.int64)[:size]
     doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
-    turned = pages.empty((64 * mask.shape[1], words), np.uint64)
-    slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
-    width = min(mask.shape[1], TOGETHER)
-    lanes, parts = (0,) * width, mask.shape[1] // width
-    # squares are a line longer than they must be, which puts their rows into different sets of the cache
-    squares = pages.empty((TOGETHER, 64 + TOGETHER // len(lanes), len(lanes)), np.uint64)
-    for part in range(parts):
-        rows = turned[64 * width * part : 64 * width * (part + 1)]
-        turn_hits(
-            lanes, part, parts, order, owner, mask.reshape(-1, width), slots, squares, np.empty(64, np.int64), rows
-        )
+    turned = _turned(hits.mask, order, owner, doubtful, words, events)
     bounds = _bounds(points)
     counts = np.empty((events, len(bounds) - 1), np.int64)
     count_bits(turned, bounds, counts)
     owner >>= 1
     return Dealt(first, turned, owner, points, bounds, counts)
+
+
+def _turned(mask: UInt64s, order: Int32s, owner: Int32s, doubtful: int, words: int, events: int) -> UInt64s:
+    """Return the hits of each event, in order; ``doubtful`` of the owner words say that there are other clauses."""
+    width = min(mask.shape[1], TOGETHER)
+    parts, used = mask.shape[1] // width, -(-events // (64 * width))
+    turned = pages.empty((64 * width * used, words), np.uint64)
+    slots = np.full(1 << (2 * doubtful).bit_length() if doubtful else 0, -1, np.int64)
+    # squares are a line longer than they must be, which puts their rows into different sets of the cache
+    squares = pages.empty((TOGETHER, 64 + TOGETHER // width, width), np.uint64)
+    room = slots, squares, np.empty(64, np.int64)
+    for part in range(used):
+        rows = turned[64 * width * part : 64 * width * (part + 1)]
+        turn_hits((0,) * width, part, parts, order, owner, mask.reshape(-1, width), *room, rows)
+    return turned
 
 
 def _bounds(points: Int64s) -> Int64s:
