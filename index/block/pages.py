@@ -25,19 +25,20 @@ _LARGE = 1 << 20
 _HUGE = 1 << 21
 """Bytes of a huge page."""
 
-_PATIENCE = 256
-"""What nobody has taken while so many others were given back is not kept any longer."""
+_PATIENCE = 1000
+"""What nobody has taken while so many arrays, large or small, were asked for is not kept any longer."""
 
 _free: list[tuple[int, mmap.mmap]] = []
 """What is kept, with when it was given back; what is done to it is one step each, so threads may share it."""
 
-_given = itertools.count()
+_clock = itertools.count()
 
 
 def empty(shape: int | tuple[int, ...], kind: type[Any]) -> npt.NDArray[Any]:
     """Return an array that holds anything."""
     dtype = np.dtype(kind)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    _forget(next(_clock))
     room = np.empty(size + LINE_BYTES, np.uint8) if size < _LARGE else _pages(size + _HUGE)
     first = -room.ctypes.data % (LINE_BYTES if size < _LARGE else _HUGE)
     return room[first : first + size].view(dtype).reshape(shape)
@@ -75,8 +76,10 @@ def _kept(size: int) -> mmap.mmap | None:
 
 
 def _give_back(pages: mmap.mmap) -> None:
-    now = next(_given)
-    _free.append((now, pages))
+    _free.append((next(_clock), pages))
+
+
+def _forget(now: int) -> None:
     for entry in _free[:]:
         if entry[0] < now - _PATIENCE:
             _remove(entry)  # the last that refers to pages gives them back to the system
