@@ -100,16 +100,6 @@ def _xor(a, b):  # type: ignore[no-untyped-def]
     return (lambda a, b: _differ(a, b)) if isinstance(a, Vector) else None
 
 
-@overload(operator.lshift)
-def _left(mask, bits):  # type: ignore[no-untyped-def]
-    return (lambda mask, bits: _move_up(mask, np.uint64(bits))) if isinstance(mask, Vector) else None
-
-
-@overload(operator.rshift)
-def _right(mask, bits):  # type: ignore[no-untyped-def]
-    return (lambda mask, bits: _move_down(mask, np.uint64(bits))) if isinstance(mask, Vector) else None
-
-
 @overload(operator.invert)
 def _invert(a):  # type: ignore[no-untyped-def]
     return (lambda a: _turn(a)) if isinstance(a, Vector) else None
@@ -164,18 +154,6 @@ def _is_any(_typing, mask):  # type: ignore[no-untyped-def]
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
     return types.boolean(mask), generate
-
-
-def _shift(name: str) -> Callable[..., Any]:
-    """Return the intrinsic that moves the bits of each word by as many places as are told."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return getattr(builder, name)(arguments[0], spread(builder, arguments[1], _shape(signature.args[0])))
-
-    return intrinsic(lambda _typing, mask, bits: (mask(mask, bits), generate))
-
-
-_move_up, _move_down = _shift("shl"), _shift("lshr")
 
 
 def _instruction(name: str, arity: int) -> Callable[..., Any]:

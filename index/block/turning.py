@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from index.block.exchanging import exchange
 from index.block.lanes import everywhere, load, store
 from index.block.owner_slots import first_slot
 from index.block.prefetching import prefetch
@@ -100,64 +101,8 @@ def _first_hit(owner, hit, slots):  # type: ignore[no-untyped-def]
 
 @inlined
 def _turn(lanes, square):  # type: ignore[no-untyped-def]
-    """Turn W squares of 64 x 64 bits, rows of W words: halves change places, then halves of these, and so on.
-
-    Eight rows stay in registers for three of the six times.
-    """
+    """Turn W squares of 64 x 64 bits, rows of W words: halves change places, then halves of these, and so on."""
     for i in range(8):
-        _exchange(lanes, square, i, 8, 0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF)
+        exchange(lanes, square, i, 8)  # type: ignore[no-untyped-call]
     for i in range(0, 64, 8):
-        _exchange(lanes, square, i, 1, 0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555)
-
-
-@inlined
-def _exchange(lanes, square, first, apart, low4, low2, low1):  # type: ignore[no-untyped-def]
-    """Exchange bits among eight rows, ``apart`` from each other, over four of these distances, then two, then one.
-
-    The masks tell the lower half of the bits that are that many rows from the upper ones.
-    """
-    a, b, c, d = (
-        load(lanes, square, first),
-        load(lanes, square, first + apart),
-        load(lanes, square, first + 2 * apart),
-        load(lanes, square, first + 3 * apart),
-    )
-    e, f, g, h = (
-        load(lanes, square, first + 4 * apart),
-        load(lanes, square, first + 5 * apart),
-        load(lanes, square, first + 6 * apart),
-        load(lanes, square, first + 7 * apart),
-    )
-    low, far = everywhere(lanes, low4), 4 * apart
-    a, e = _lower(a, e, far, low), _upper(a, e, far, low)
-    b, f = _lower(b, f, far, low), _upper(b, f, far, low)
-    c, g = _lower(c, g, far, low), _upper(c, g, far, low)
-    d, h = _lower(d, h, far, low), _upper(d, h, far, low)
-    low, far = everywhere(lanes, low2), 2 * apart
-    a, c = _lower(a, c, far, low), _upper(a, c, far, low)
-    b, d = _lower(b, d, far, low), _upper(b, d, far, low)
-    e, g = _lower(e, g, far, low), _upper(e, g, far, low)
-    f, h = _lower(f, h, far, low), _upper(f, h, far, low)
-    low, far = everywhere(lanes, low1), apart
-    a, b = _lower(a, b, far, low), _upper(a, b, far, low)
-    c, d = _lower(c, d, far, low), _upper(c, d, far, low)
-    e, f = _lower(e, f, far, low), _upper(e, f, far, low)
-    g, h = _lower(g, h, far, low), _upper(g, h, far, low)
-    store(a, square, first)
-    store(b, square, first + apart)
-    store(c, square, first + 2 * apart)
-    store(d, square, first + 3 * apart)
-    store(e, square, first + 4 * apart)
-    store(f, square, first + 5 * apart)
-    store(g, square, first + 6 * apart)
-    store(h, square, first + 7 * apart)
-
-
-@inlined
-def _lower(here, there, shift, low):  # type: ignore[no-untyped-def]
-    return here & low | (there & low) << shift
-
-
-@inlined
-def _upper(here, there, shift, low):  # type: ignore[no-untyped-def]
-    return here >> shift & low | there & ~low
+        exchange(lanes, square, i, 1)  # type: ignore[no-untyped-call]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from index.block import pages
 from index.block.comparing import AT_ONCE, inside
+from index.block.exchanging import exchange
 from index.block.lanes import everywhere, load, some, store
 from index.block.selecting import has, select
-from index.block.streaming import copy, spread_row
+from index.block.streaming import spread_row, write_past
 from index.kernel import kernel
 
 INT32S = st.integers(-(2**31), 2**31 - 1)
@@ -46,17 +47,19 @@ def combine(lanes, masks, one, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def move(lanes, masks, places, out):  # type: ignore[no-untyped-def]
-    """Write mask 0 with its bits so many places up, and down."""
-    store(load(lanes, masks, 0) << places, out, 0)
-    store(load(lanes, masks, 0) >> places, out, 1)
+def turn_square(lanes, square):  # type: ignore[no-untyped-def]
+    """Turn squares side by side."""
+    for i in range(8):
+        exchange(lanes, square, i, 8)  # type: ignore[no-untyped-call]
+    for i in range(0, 64, 8):
+        exchange(lanes, square, i, 1)  # type: ignore[no-untyped-call]
 
 
 @kernel
 def copy_stretches(values, cuts, out, begin):  # type: ignore[no-untyped-def]
     """Copy the values up to each cut to a stretch of ``out``, each 7 behind the one before; return the end."""
     for i in range(len(cuts)):
-        copy(values, cuts[i], out, begin)  # type: ignore[no-untyped-call]
+        write_past(values, cuts[i], out, begin)  # type: ignore[no-untyped-call]
         begin += cuts[i] + 7
     return begin
 
@@ -130,13 +133,14 @@ def test_masks_are_joined_whole(words: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("words", [1, 2, 4, 8])
-@pytest.mark.parametrize("places", [0, 1, 32, 63])
-def test_bits_are_moved_within_their_words(words: int, places: int) -> None:
-    masks = np.random.default_rng(words).integers(0, 2**64, (1, words), np.uint64)
-    out = np.zeros((2, words), np.uint64)
-    move((0,) * words, masks, places, out)
-    assert out[0].tolist() == [(word << places) & (2**64 - 1) for word in masks[0].tolist()]
-    assert out[1].tolist() == [word >> places for word in masks[0].tolist()]
+def test_squares_are_turned_by_exchanging_bits(words: int) -> None:
+    square = np.random.default_rng(words).integers(0, 2**64, (65, words), np.uint64)
+    bits = (square[:64, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    last = square[64].tolist()
+    turn_square((0,) * words, square)
+    turned = (square[:64, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    assert (turned == bits.transpose(2, 1, 0)).all()
+    assert square[64].tolist() == last
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
