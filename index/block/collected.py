@@ -38,7 +38,7 @@ class Collected:
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer = Dealer(first, len(plain))
-        self._is_direct = True
+        self._is_direct = words > 1  # the hits of few events are fewer than there would have to be room for
 
     @property
     def hits(self) -> int:

@@ -6,6 +6,7 @@ plain events share a score, so the matches of other events leave here one by one
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -107,7 +108,10 @@ class Hits(NamedTuple):
 
 def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Number]:
     """Return a longer array that begins with the first ``size`` rows of this one."""
-    grown = pages.empty((room, *array.shape[1:]), array.dtype.type)
+    shape = room, *array.shape[1:]
+    # for a few hits, as of one event, an array that begins anywhere is made sooner
+    is_large = math.prod(shape) * array.itemsize >= pages.LARGE
+    grown = pages.empty(shape, array.dtype.type) if is_large else np.empty(shape, array.dtype)
     grown[:size] = array[:size]
     return grown
 

@@ -9,6 +9,7 @@ them where the memory that it is given has been used in small ones before.
 from __future__ import annotations
 
 import itertools
+import math
 import mmap
 import weakref
 from typing import Any
@@ -19,7 +20,7 @@ import numpy.typing as npt
 LINE_BYTES = 64
 """Of the cache."""
 
-_LARGE = 1 << 20
+LARGE = 1 << 20
 """Bytes from which on an array gets pages of its own."""
 
 _HUGE = 1 << 21
@@ -37,10 +38,12 @@ _clock = itertools.count()
 def empty(shape: int | tuple[int, ...], kind: type[Any]) -> npt.NDArray[Any]:
     """Return an array that holds anything."""
     dtype = np.dtype(kind)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    _forget(next(_clock))
-    room = np.empty(size + LINE_BYTES, np.uint8) if size < _LARGE else _pages(size + _HUGE)
-    first = -room.ctypes.data % (LINE_BYTES if size < _LARGE else _HUGE)
+    size = (math.prod(shape) if isinstance(shape, tuple) else shape) * dtype.itemsize
+    now = next(_clock)
+    if _free:
+        _forget(now)
+    room = np.empty(size + LINE_BYTES, np.uint8) if size < LARGE else _pages(size + _HUGE)
+    first = -room.ctypes.data % (LINE_BYTES if size < LARGE else _HUGE)
     return room[first : first + size].view(dtype).reshape(shape)
 
 
