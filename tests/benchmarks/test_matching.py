@@ -224,7 +224,7 @@ def test_a_run_replaces_its_own_results_and_the_page_shows_all(tmp_path: Path) -
     draw(rows, tmp_path / "matching.png")
     page = (tmp_path / "matching.md").read_text()
     assert "| w3 | 1,000 | counting | 4.000 | 2.000 | 2.0 | 0.500 | 8.0 | – | 1.5 |  |" in page
-    assert "| w3 | 1,000 | 7 | 0.1 | 0.5000 | 0.0312 | 0.0312 | 0.0312 | 0.031 | 0.0312 | 2.0 | 40.0 |" in page
+    assert "| w3 | 1,000 | 7 | 0.0 | 0.5000 | 0.0312 | 0.0312 | 0.0312 | 0.031 | 0.0312 | 2.0 | 40.0 |" in page
     assert "| w3 | 1,000 | 40.0 | program 40.0 |" in page
     assert "| w3 | 1,000 | 512 | 1,000 | 0.1 | 3.58 | 16000 | 0.00 | 0 |" in page
     assert (tmp_path / "matching.png").read_bytes().startswith(b"\x89PNG")
