@@ -207,45 +207,32 @@ def write_piece(turned, piece, is_sparse, ordinal, points, ordinals, scores, pla
     best, is_same = points[first], points[first] == points[stop - 1]  # and what is between, since they fall
     for i in range(len(places)):
         begin = places[i]
-        if is_sparse:
-            end = begin + _pick_few(turned, i, first, stop, ordinal, ordinals)
-        else:
-            end = begin + _pick(turned, i, first, stop, ordinal, ordinals)
+        end = begin + _pick(turned, i, first, stop, is_sparse, ordinal, ordinals)
         write_past(ordinals, end - begin, subscription, begin)
         if len(score) and is_same:
             score[begin:end] = best
         elif len(score):
-            _pick(turned, i, first, stop, points, scores)
+            _pick(turned, i, first, stop, is_sparse, points, scores)
             write_past(scores, end - begin, score, begin)
         places[i] = end
 
 
 @inlined
-def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
+def _pick(turned, event, first, stop, is_sparse, values, out):  # type: ignore[no-untyped-def]
     """Write the values of the hits from ``first`` to ``stop`` that an event has; return how many there are."""
     word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
     bits = _between(turned[event, word], word << 6, first, stop)
     while word < last:
-        n = select(values, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
+        n = _append(values, word << 6, bits, is_sparse, out, n)
         word += 1
         bits = turned[event, word]
-    return select(values, word << 6, _between(bits, word << 6, first, stop), out, n)  # type: ignore[no-untyped-call]
+    return _append(values, word << 6, _between(bits, word << 6, first, stop), is_sparse, out, n)
 
 
 @inlined
-def _pick_few(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
-    """Do the same where most words have one bit at most: of those nothing is guessed."""
-    word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
-    bits = _between(turned[event, word], word << 6, first, stop)
-    while True:
-        if word == last:
-            bits = _between(bits, word << 6, first, stop)
-        if ones(bits) < np.uint64(2):
-            out[n] = values[(word << 6) + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
-            n += np.int64(ones(bits))
-        else:
-            n = select(values, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
-        if word == last:
-            return n
-        word += 1
-        bits = turned[event, word]
+def _append(values, place, bits, is_sparse, out, n):  # type: ignore[no-untyped-def]
+    """Do what `select` does; where most words have one bit at most, nothing is guessed of those."""
+    if is_sparse and ones(bits) < np.uint64(2):
+        out[n] = values[place + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
+        return n + np.int64(ones(bits))
+    return select(values, place, bits, out, n)  # type: ignore[no-untyped-call]

@@ -3,7 +3,7 @@
 AVX-512 can move the marked items of a register together. Numbers of 32 bits are picked by their places: the bytes 0 to
 63 are compressed by the word, and sixteen numbers at a time are fetched by what is left, so that a word of up to
 sixteen bits is written at once: it takes 2 ns. Numbers of 64 bits, and all where only registers of numbers can be
-compressed, take 3 ns a word. Other processors take them one by one: each bit takes 0.6 ns, and the last of several a
+compressed, take 3 ns a word. Other processors take them one by one: each bit takes 0.6 ns, and a word's last one a
 guess that fails.
 """
 
@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, overload
 
-from index.block.bits import lowest_bit, ones, without_lowest
+from index.block.bits import lowest_bit, without_lowest
 from index.block.instructions import address
 
 _REGISTER = 512
@@ -45,9 +45,6 @@ def select(values, first, bits, out, n):  # type: ignore[no-untyped-def]
     n
         An int64.
     """
-    if ones(bits) < np.uint64(2):  # one at most, as in nearly all words of some stretches: nothing to be guessed
-        out[n] = values[first + (lowest_bit(bits) & 63)]  # type: ignore[no-untyped-call]
-        return n + np.int64(ones(bits))
     while bits != np.uint64(0):
         out[n] = values[first + lowest_bit(bits)]  # type: ignore[no-untyped-call]
         bits = without_lowest(bits)  # type: ignore[no-untyped-call]

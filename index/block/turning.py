@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.block.exchanging import exchange
+from index.block.exchanging import turn
 from index.block.lanes import everywhere, load, store
 from index.block.owner_slots import first_slot
 from index.block.prefetching import prefetch
@@ -55,7 +55,7 @@ def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits
                 continue
             _gather(lanes, part, parts, first, order, mask, squares[y])
             _drop_doubles(lanes, part, parts, first, order, owner, mask, slots, first_hits, squares[y])
-            _turn(lanes, squares[y])
+            turn(lanes, squares[y])
         for row in range(64):
             spread_row(lanes, squares, row, turned, word)
 
@@ -97,12 +97,3 @@ def _first_hit(owner, hit, slots):  # type: ignore[no-untyped-def]
     if slots[at] < 0:
         slots[at] = owner << 32 | hit
     return slots[at] & _HIT
-
-
-@inlined
-def _turn(lanes, square):  # type: ignore[no-untyped-def]
-    """Turn W squares of 64 x 64 bits, rows of W words: halves change places, then halves of these, and so on."""
-    for i in range(8):
-        exchange(lanes, square, i, 8)  # type: ignore[no-untyped-call]
-    for i in range(0, 64, 8):
-        exchange(lanes, square, i, 1)  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from index.block import pages
 from index.block.comparing import AT_ONCE, inside
-from index.block.exchanging import exchange
+from index.block.exchanging import turn
 from index.block.lanes import everywhere, load, some, store
 from index.block.selecting import has, select
 from index.block.streaming import spread_row, write_past
@@ -48,11 +48,8 @@ def combine(lanes, masks, one, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def turn_square(lanes, square):  # type: ignore[no-untyped-def]
-    """Turn squares side by side."""
-    for i in range(8):
-        exchange(lanes, square, i, 8)  # type: ignore[no-untyped-call]
-    for i in range(0, 64, 8):
-        exchange(lanes, square, i, 1)  # type: ignore[no-untyped-call]
+    """Call it from compiled code."""
+    turn(lanes, square)
 
 
 @kernel
