@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.block.alike import joined
 from index.block.clauses import ClauseReader, Clauses
 from index.block.conjunctions import Programs, compile_clauses
 from index.block.covers import add_covers
@@ -40,7 +41,10 @@ def build_parts(subscriptions: Sequence[Subscription], statistics: EventStatisti
 
 def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatistics | None) -> Arrays:
     reader = ClauseReader()
-    clauses = reader.read(subscriptions)
+    every = reader.read(subscriptions)
+    leaves = reader.leaves.table()
+    points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
+    clauses, lists = joined(every, leaves, points)
     uses = Uses.of(reader.vocabulary, clauses)
     covers = add_covers(reader.vocabulary, uses.intervals)
     rows = number_rows(reader.vocabulary, uses.inline, statistics)
@@ -48,11 +52,9 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     intervals = {rows.row[p]: rows.row[covers.get(p, p)] for p in uses.intervals}
     lazy = np.arange(rows.count) >= rows.first_in
     lazy[list(eager)] = False
-    leaves = reader.leaves.table()
     compiler = Compiler(rows, eager, intervals, reader.leaves.met)
     programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, intervals), leaves)
-    points = np.array([score_term(1.0, s.priority) for s in subscriptions], np.int64)
-    postings, general = lay_out(rows, programs, lazy, clauses.owner, points, leaves)
+    postings, general = lay_out(rows, programs, lazy, clauses.owner, lists, points, leaves)
     scores = _scores(programs, general, clauses.owner[general], points, leaves)
     scores |= reader.leaves.arrays(scores.pop("chosen").tolist(), rows.term_ordinal)
     sizes = Sizes(len(subscriptions), programs.depth, programs.score_depth)

@@ -11,6 +11,7 @@ from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays
 from index.block.masks import Chunk
 from index.block.ordering import Dealer, arranged
+from index.block.owner_lists import Owners, count_owners
 from index.block.scoring import Entries
 from index.block.workspace import Memory
 
@@ -29,12 +30,15 @@ class Collected:
         Bool [events of the chunk]: which are plain, see `index.event_block.EventBlock.plain`.
     words
         How many words a mask has.
+    owners
+        Who owns the records.
     expected
         For so many hits there is room at once.
     """
 
-    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int, expected: int) -> None:
+    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int, owners: Owners, expected: int) -> None:
         self._first, self._events, self._lanes = first, len(plain), (0,) * words
+        self._owners = owners
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer = Dealer(first, len(plain))
@@ -56,7 +60,7 @@ class Collected:
 
     def tally(self, n: int, found: Found) -> Tally:
         """Count the matches of the first ``n`` hits that a walk has found."""
-        return Tally(*map(int, tally(self._lanes, n, self._plain, found)))
+        return Tally(*map(int, tally(self._lanes, n, self._plain, self._owners, found)))
 
     def add(
         self,
@@ -82,21 +86,23 @@ class Collected:
         self._hits = self._hits.with_room(self._size, self._size + n + counted.late)
         singles = Singles.of(counted.single)
         self._size, count = settle(
-            self._lanes, self._first, n, self._plain, chunk, rows, postings, scores, entries, memory, buffer,
-            self._hits, self._size, singles,
+            self._lanes, self._first, n, self._plain, self._owners, chunk, rows, postings, scores, entries, memory,
+            buffer, self._hits, self._size, singles,
         )  # fmt: skip
         self._deal(singles, count)
 
-    def parts(self, owners: int) -> list[Part]:
-        """Return all, each match once; ``owners`` is how many subscriptions there are."""
+    def parts(self) -> list[Part]:
+        """Return all, each match once."""
         found: list[Part] = []
-        if self._matches < MANY * self._size:
+        hits, size, owners = self._hits, self._size, self._owners
+        owned = int(count_owners(hits.owner, size, owners.start))
+        if self._matches < MANY * owned:
             singles = Singles.of(self._matches)
-            self._deal(singles, scatter(self._lanes, self._first, self._hits, self._size, singles))
-        elif self._size:
-            found.append(dealt(self._hits, self._size, (2 * owners).bit_length(), self._first, self._events))
+            self._deal(singles, scatter(self._lanes, self._first, owners, hits, size, singles))
+        elif size:
+            found.append(dealt(hits, size, owned, owners, self._first, self._events))
         if not self._dealer.is_empty:
-            found.append(Rows(arranged(owners, [self._dealer.runs()]), self._first, self._events))
+            found.append(Rows(arranged(len(owners.is_dead), [self._dealer.runs()]), self._first, self._events))
         return found
 
     def _deal(self, singles: Singles, count: int) -> None:

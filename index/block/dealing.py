@@ -1,6 +1,7 @@
 """Deals the hits of a chunk to its events: hits are put in order once, so each event's matches come to it in order.
 
-A hit is sorted instead of each of its matches: its key is how far its score is from the best, then its owner word.
+A hit is sorted instead of each of its matches: its key is how far its score is from the best, then its owner word. One
+of a record with several owners takes part with each of them; they share its mask.
 `turning.py` says which of the hits in that order an event has, and they are written as matches, event by event.
 """
 
@@ -16,15 +17,12 @@ from index.block.answers import Classes
 from index.block.bits import lowest_bit, ones
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
-from index.block.ordering import bits_of, sort_places
-from index.block.prefetching import prefetch
+from index.block.ordering import bits_of, sorted_by
+from index.block.owner_lists import Owners, list_of
 from index.block.selecting import select
 from index.block.streaming import write_past
 from index.block.turning import TOGETHER, turn_hits
 from index.kernel import inlined, kernel
-
-_AHEAD = 32
-"""How many turns before it is read a row is fetched."""
 
 _TILE = 1 << 16
 """So many hits are written for all events, then the next: their owners stay in the cache meanwhile."""
@@ -87,32 +85,48 @@ class Dealt(NamedTuple):
                 write_piece(self.turned, piece, sparse, self.ordinal, self.points, *room, places, subscription, score)
 
 
-def dealt(hits: Hits, size: int, owner_bits: int, first: int, events: int) -> Dealt:
+class Ordered(NamedTuple):
+    """Hits by score falling and owner word rising; one of several owners stands with each of them.
+
+    Attributes
+    ----------
+    hit, owner, points
+        int32, int32, int64: where a hit was, and what it says, the latter two in memory of whole words of hits.
+    doubtful
+        How many owners have other clauses.
+    """
+
+    hit: Int32s
+    owner: Int32s
+    points: Int64s
+    doubtful: int
+
+
+def dealt(hits: Hits, size: int, owned: int, owners: Owners, first: int, events: int) -> Dealt:
     """Return the matches of a chunk's plain events, by score falling and ordinal rising, each once.
 
     Parameters
     ----------
     hits, size
         The hits, whose masks are changed, and how many of them are written.
-    owner_bits
-        How many bits an owner word has.
+    owned, owners
+        How many owners they have, dead ones included; and who these are.
     first, events
         The chunk's first event, and how many it has.
     """
-    order = _ordered(hits.owner[:size], hits.points[:size], owner_bits)
-    words = -(-size // (64 * TOGETHER)) * TOGETHER
-    owner, points = pages.empty(64 * words, np.int32)[:size], pages.empty(64 * words, np.int64)[:size]
-    doubtful = int(put_in_order(order, hits.owner, hits.points, owner, points))
-    turned = _turned(hits.mask, order, owner, doubtful, words, events)
-    bounds = _bounds(points)
+    ordered = _ordered(hits.owner[:size], hits.points[:size], owned, owners)
+    turned = _turned(hits.mask, ordered, events)
+    bounds = _bounds(ordered.points)
     counts = np.empty((events, len(bounds) - 1), np.int64)
     count_bits(turned, bounds, counts)
-    owner >>= 1
-    return Dealt(first, turned, owner, points, bounds, counts)
+    ordinal = ordered.owner
+    ordinal >>= 1
+    return Dealt(first, turned, ordinal, ordered.points, bounds, counts)
 
 
-def _turned(mask: UInt64s, order: Int32s, owner: Int32s, doubtful: int, words: int, events: int) -> UInt64s:
-    """Return the hits of each event, in order; ``doubtful`` of the owner words say that there are other clauses."""
+def _turned(mask: UInt64s, ordered: Ordered, events: int) -> UInt64s:
+    """Return the hits of each event, in order."""
+    words, doubtful = _words(len(ordered.hit)), ordered.doubtful
     width = min(mask.shape[1], TOGETHER)
     parts, used = mask.shape[1] // width, -(-events // (64 * width))
     turned = pages.empty((64 * width * used, words), np.uint64)
@@ -122,8 +136,13 @@ def _turned(mask: UInt64s, order: Int32s, owner: Int32s, doubtful: int, words: i
     room = slots, squares, np.empty(64, np.int64)
     for part in range(used):
         rows = turned[64 * width * part : 64 * width * (part + 1)]
-        turn_hits((0,) * width, part, parts, order, owner, mask.reshape(-1, width), *room, rows)
+        turn_hits((0,) * width, part, parts, ordered.hit, ordered.owner, mask.reshape(-1, width), *room, rows)
     return turned
+
+
+def _words(hits: int) -> int:
+    """Return how many words so many hits take."""
+    return -(-hits // (64 * TOGETHER)) * TOGETHER
 
 
 def _bounds(points: Int64s) -> Int64s:
@@ -133,38 +152,77 @@ def _bounds(points: Int64s) -> Int64s:
     return np.array([0, *inner.tolist(), *([len(points)] if len(points) else [])], np.int64)
 
 
-def _ordered(owner: Int32s, points: Int64s, owner_bits: int) -> Int32s:
-    """Return the places of the hits, best score first, then by owner word."""
-    n = len(owner)
-    best, width, shift = bits_of(points, n)
-    place = n.bit_length()
+def _ordered(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordered:
+    """Put hits in order, given their words of owners, and how many owners they have, dead ones included."""
+    size, owner_bits, place = len(word), (2 * len(owners.is_dead)).bit_length(), len(word).bit_length()
+    best, width, shift = bits_of(points, size)
+    room = 64 * _words(owned)
+    owner, score = pages.empty(room, np.int32), pages.empty(room, np.int64)
     if width + owner_bits + place > 63:
-        return np.lexsort((owner, ~points)).astype(np.int32)
-    key, order = pages.empty(n, np.int64), pages.empty(n, np.int32)
-    pack(owner, points, best, shift, owner_bits, place, key)
-    sort_places(key, pages.empty(n, np.int64), place, place + owner_bits + width, order)
-    return order
+        hit, each = pages.empty(owned, np.int32), np.empty(owned, np.int32)
+        n = write_owners(word, owners, hit, each)
+        order = np.lexsort((each[:n], ~points[hit[:n]]))
+        hit, owner[:n] = hit[:n][order], each[:n][order]
+        score[:n] = points[hit]
+        return Ordered(hit, owner[:n], score[:n], int(np.count_nonzero(owner[:n] & 1)))
+    key = pages.empty(owned, np.int64)
+    n = pack(word, points, owners, best, shift, owner_bits, place, key)
+    key, hit = sorted_by(key[:n], place, place + owner_bits + width), pages.empty(n, np.int32)
+    doubtful = int(unpack(key, best, shift, owner_bits, place, hit, owner, score))
+    return Ordered(hit, owner[:n], score[:n], doubtful)
 
 
 @kernel
-def pack(owner, points, best, shift, owner_bits, place, key):  # type: ignore[no-untyped-def]
-    """Write each hit's key: how far its score is from the best, its owner word, its place."""
-    for i in range(len(key)):
-        far = (best - points[i]) >> shift
-        key[i] = (far << owner_bits | np.int64(owner[i])) << place | i
+def pack(word, points, owners, best, shift, owner_bits, place, key):  # type: ignore[no-untyped-def]
+    """Write a key for each hit and owner: how far the score is from the best, the owner word, the hit's place.
+
+    Returns
+    -------
+    n
+        How many there are.
+    """
+    n = 0
+    for i in range(len(word)):
+        far = ((best - points[i]) >> shift) << owner_bits
+        if word[i] >= 0:
+            key[n] = (far | np.int64(word[i])) << place | i
+            n += 1
+            continue
+        first, stop = list_of(word[i], owners.start)
+        for j in range(first, stop):
+            if not owners.is_dead[owners.listed[j]]:
+                key[n] = (far | np.int64(owners.listed[j]) << 1) << place | i
+                n += 1
+    return n
 
 
 @kernel
-def put_in_order(order, owner, points, owners, scores):  # type: ignore[no-untyped-def]
-    """Write the owner words and scores of hits in order; return how many words say that there are other clauses."""
+def unpack(key, best, shift, owner_bits, place, hit, owner, points):  # type: ignore[no-untyped-def]
+    """Write what keys were made of; return how many owner words say that there are other clauses."""
     doubtful = np.int64(0)
-    for i in range(len(order)):
-        hit, ahead = order[i], order[min(i + _AHEAD, len(order) - 1)]
-        prefetch(owner, ahead)  # type: ignore[no-untyped-call]
-        prefetch(points, ahead)  # type: ignore[no-untyped-call]
-        owners[i], scores[i] = owner[hit], points[hit]
-        doubtful += np.int64(owner[hit] & 1)
+    owner_mask, place_mask = (np.int64(1) << owner_bits) - 1, (np.int64(1) << place) - 1
+    for i in range(len(key)):
+        own = (key[i] >> place) & owner_mask
+        hit[i], owner[i] = key[i] & place_mask, own
+        points[i] = best - ((key[i] >> (place + owner_bits)) << shift)
+        doubtful += own & 1
     return doubtful
+
+
+@kernel
+def write_owners(word, owners, hit, owner):  # type: ignore[no-untyped-def]
+    """Write each hit with each of its owners that are alive; return how many there are."""
+    n = 0
+    for i in range(len(word)):
+        first, stop = np.int64(0), np.int64(1)
+        if word[i] < 0:
+            first, stop = list_of(word[i], owners.start)
+        for j in range(first, stop):
+            own = np.int64(word[i]) if word[i] >= 0 else np.int64(owners.listed[j]) << 1
+            if word[i] >= 0 or not owners.is_dead[own >> 1]:
+                hit[n], owner[n] = i, own
+                n += 1
+    return n
 
 
 @kernel

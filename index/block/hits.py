@@ -17,6 +17,7 @@ from index.block.bits import lowest_bit, ones
 from index.block.lanes import load, some, store
 from index.block.layout import NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.masks import derive
+from index.block.owner_lists import first_owner, list_of
 from index.block.prefetching import LINE, prefetch
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
@@ -41,7 +42,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     owner, points
-        int32, int64: the record's owner word; what plain events get.
+        int32, int64: the record's word of owners, see `index.block.owner_lists`; what plain events get.
     known
         bool: whether ``points`` is that; else each event is scored by `settle`.
     record, word, group
@@ -117,7 +118,15 @@ def _grown(array: npt.NDArray[Number], size: int, room: int) -> npt.NDArray[Numb
 
 
 class Tally(NamedTuple):
-    """How many matches hits have: of plain events whose score is to be found, of other events, and in all."""
+    """What hits hold.
+
+    Attributes
+    ----------
+    late
+        Plain events whose score is to be found; each may get a hit of its own.
+    single, all
+        Matches of other events, and of all; at most so many, since some owners of a list may be dead.
+    """
 
     late: int
     single: int
@@ -125,7 +134,7 @@ class Tally(NamedTuple):
 
 
 @kernel
-def tally(lanes, n, plain, found):  # type: ignore[no-untyped-def]
+def tally(lanes, n, plain, owners, found):  # type: ignore[no-untyped-def]
     """Return the fields of `Tally` for the first ``n`` hits; ``plain`` is uint64 [W]."""
     late, single, total = np.int64(0), np.int64(0), np.int64(0)
     for i in range(n):
@@ -133,15 +142,19 @@ def tally(lanes, n, plain, found):  # type: ignore[no-untyped-def]
         for x in range(len(lanes)):
             ours += ones(found.mask[i, x] & plain[x])
             others += ones(found.mask[i, x] & ~plain[x])
-        single += np.int64(others)
-        total += np.int64(ours + others)
+        each = np.int64(1)
+        if found.owner[i] < 0:
+            first, stop = list_of(found.owner[i], owners.start)
+            each = stop - first
+        single += np.int64(others) * each
+        total += np.int64(ours + others) * each
         if not found.known[i]:
             late += np.int64(ours)
     return late, single, total
 
 
 @kernel
-def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory, found, hits, size, singles):  # type: ignore[no-untyped-def]
+def settle(lanes, base, n, plain, owners, chunk, rows, postings, scores, entries, memory, found, hits, size, singles):  # type: ignore[no-untyped-def]
     """Append the first ``n`` hits, scored, to ``hits``, which has ``size``, and matches to ``singles``.
 
     Returns
@@ -174,13 +187,12 @@ def settle(lanes, base, n, plain, chunk, rows, postings, scores, entries, memory
                 bits &= bits - np.uint64(1)
                 got = _points(event, base, i, chunk, rows, postings, scores, entries, memory, found)
                 if got != NO_MATCH:
-                    singles.event[count], singles.owner[count], singles.points[count] = event, found.owner[i], got
-                    count += 1
+                    count = _put(event, found.owner[i], got, owners, singles, count)
     return size, count
 
 
 @kernel
-def scatter(lanes, base, hits, size, singles):  # type: ignore[no-untyped-def]
+def scatter(lanes, base, owners, hits, size, singles):  # type: ignore[no-untyped-def]
     """Write the first ``size`` hits as single matches."""
     n = 0
     for i in range(size):
@@ -189,8 +201,21 @@ def scatter(lanes, base, hits, size, singles):  # type: ignore[no-untyped-def]
             while bits != np.uint64(0):
                 event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
                 bits &= bits - np.uint64(1)
-                singles.event[n], singles.owner[n], singles.points[n] = event, hits.owner[i], hits.points[i]
-                n += 1
+                n = _put(event, hits.owner[i], hits.points[i], owners, singles, n)
+    return n
+
+
+@inlined
+def _put(event, word, points, owners, singles, n):  # type: ignore[no-untyped-def]
+    """Write an event's match with each of a record's owners from ``n`` on; return how many there are then."""
+    if word >= 0:
+        singles.event[n], singles.owner[n], singles.points[n] = event, word, points
+        return n + 1
+    first, stop = list_of(word, owners.start)
+    for i in range(first, stop):
+        if not owners.is_dead[owners.listed[i]]:
+            singles.event[n], singles.owner[n], singles.points[n] = event, owners.listed[i] << 1, points
+            n += 1
     return n
 
 
@@ -288,4 +313,6 @@ def _points(event, base, i, chunk, rows, postings, scores, entries, memory, foun
         rows,
         chunk.first_in,
     )
-    return points + (scores.owner_points[found.owner[i] >> 1] if len(scores.owner_points) else np.int64(0))
+    if len(scores.owner_points):
+        points += scores.owner_points[first_owner(found.owner[i], postings) >> 1]
+    return points

@@ -190,7 +190,10 @@ class PostingArrays(NamedTuple):
     shared_start, shared_group
         int64 [rows + 1], int32: the shared groups that have row r in their access set; they follow all others.
     record_owner
-        int32 [records]: subscription << 1 | whether it has other clauses; the records of one clause never meet.
+        int32 [records]: subscription << 1 | whether it has other clauses; the records of one clause never meet. Or
+        -1 - n, where the n-th list says who the owners are.
+    owner_list_start, owner_list
+        int64 [lists + 1], int32: the subscriptions of each list, ascending, two at least; none has other clauses.
     record_bound
         float32 [records]: no score of the record is higher for a plain event, in units of 1 / SCORE_SCALE.
     record_head
@@ -213,6 +216,8 @@ class PostingArrays(NamedTuple):
     shared_start: Int64s
     shared_group: Int32s
     record_owner: Int32s
+    owner_list_start: Int64s
+    owner_list: Int32s
     record_bound: Float32s
     record_head: UInt16s
     words: Int32s

@@ -15,6 +15,7 @@ from index.block.collected import Collected
 from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
 from index.block.masks import Chunk
 from index.block.ordering import Runs, arranged
+from index.block.owner_lists import Owners
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.translate import Translator, View
@@ -81,8 +82,13 @@ class BlockMatcher:
     is_bounded: Literal[True] = True
 
     def __init__(self, parts: Parts, words: Words | None = None) -> None:
-        # Segments of formats 1 and 2 do not know which attributes can sum up; any may.
-        known: Parts = {"attribute_sums": np.ones(len(parts["attribute_tags"]), np.uint8), **parts}
+        # Segments of formats 1 and 2 do not know which attributes can sum up; any may. Before format 4 none had lists.
+        known: Parts = {
+            "attribute_sums": np.ones(len(parts["attribute_tags"]), np.uint8),
+            "owner_list_start": np.zeros(1, np.int64),
+            "owner_list": np.zeros(0, np.int32),
+            **parts,
+        }
         parts = {name: read_only(known, name) for name in known}
         self._sizes = Sizes(*parts["sizes"].tolist())
         self._rows = group(RowArrays, parts)
@@ -214,7 +220,8 @@ class BlockMatcher:
         marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = np.full(span.words, ~np.uint64(0))
         plain = view.entries.plain[span.first : span.stop]
-        collected = Collected(span.first, plain, span.words, self._expected)
+        owners = Owners.of(self.postings, self._memory.is_dead)
+        collected = Collected(span.first, plain, span.words, owners, self._expected)
         arrays = self._rows, self.postings, self._scores
         groups = 0
         for tier in range(len(self.postings.tier_bound)):
@@ -231,7 +238,7 @@ class BlockMatcher:
         self._memory.end(marked.chunk, marked.touched)
         # the next chunk likely has about as many; to copy them into longer arrays takes a twentieth of all its time
         self._expected = collected.hits + collected.hits // 8
-        return collected.parts(self.count)
+        return collected.parts()
 
     def _best(self, view: View, span: Span, wanted: Int32s) -> Runs:
         """Return the best matches of a span, as many as each event wants."""

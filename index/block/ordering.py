@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from index.block import pages
 from index.block.layout import Int32s, Int64s
 from index.kernel import inlined, kernel
 from index.matches import MatchRows
@@ -207,14 +208,16 @@ def bits_of(points, n):  # type: ignore[no-untyped-def]
     return best, width, shift
 
 
-@njit(cache=True, nogil=True)
-def sort_places(key, other, low, high, order):  # type: ignore[no-untyped-def]
-    """Sort keys by their bits ``low`` to ``high``; write the bits below, in that order, to ``order``."""
-    tallies = np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
-    in_other = sort_keys(key, other, len(key), low, high, tallies)
-    sorted_ = other if in_other else key
-    for i in range(len(order)):
-        order[i] = sorted_[i] & ((np.int64(1) << low) - 1)
+def sorted_by(key: Int64s, low: int, high: int) -> Int64s:
+    """Return keys, which are changed, sorted by their bits ``low`` to ``high``."""
+    other, tallies = pages.empty(len(key), np.int64), np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
+    return other if _sort_bits(key, other, low, high, tallies) else key
+
+
+@kernel
+def _sort_bits(key, other, low, high, tallies):  # type: ignore[no-untyped-def]
+    """Do what `sort_keys` does to all keys."""
+    return sort_keys(key, other, len(key), low, high, tallies)
 
 
 @inlined

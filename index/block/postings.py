@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.block.alike import OwnerLists
 from index.block.conjunctions import Programs
 from index.block.ladders import places_of
 from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s
@@ -21,7 +22,7 @@ from index.block.second_rows import second_rows
 from schemas.errors import TocsinError
 
 TIER_SHARES = (0.01, 0.05, 0.2)
-"""Tiers end at these shares of the records, best bounds first."""
+"""Tiers end at these shares of the records, each counted for all its owners, best bounds first."""
 
 _WORDS_LIMIT = 2**31 - 1
 
@@ -47,7 +48,13 @@ def row_attributes(rows: Rows) -> Int32s:
 
 
 def lay_out(
-    rows: Rows, programs: Programs, lazy: Bools, owners: Int32s, points: Int64s, leaves: LeafTable
+    rows: Rows,
+    programs: Programs,
+    lazy: Bools,
+    owners: Int32s,
+    lists: OwnerLists,
+    points: Int64s,
+    leaves: LeafTable,
 ) -> tuple[Arrays, Int64s]:
     """Return the parts of `index.block.layout.PostingArrays` and the clauses that general records name.
 
@@ -58,7 +65,9 @@ def lay_out(
     lazy
         By row: whether it is derived when first read.
     owners
-        int32 [clauses], the subscriptions.
+        int32 [clauses], the subscriptions, of several the first one.
+    lists
+        All of them, where there are several.
     points
         int64 [subscriptions], the priorities in score units.
     """
@@ -71,14 +80,19 @@ def lay_out(
     owner = owners[copies.clause]
     several = np.bincount(owners)[owner] > 1 if len(owner) else np.zeros(0, np.bool_)
     bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
-    records = Records(row, second, owner << 1 | several, bound)
-    posted = records.posted(rows.count)
+    records = Records(row, second, owner << 1 | several, lists.number[copies.clause], bound)
+    posted = records.posted(rows.count, lists)
     codes = WeightCodes.of(leaves)
     attribute = row_attributes(rows)
     written = write_records(programs, copies, second, posted.order, lazy, attribute >= 0, leaves, codes)
     starts, access = programs.access_start, programs.access
     shared = [access[starts[clause] : starts[clause + 1]] for clause in copies.clause[is_shared].tolist()]
-    parts: Arrays = {"weight_table": codes.table, "row_attribute": attribute}
+    parts: Arrays = {
+        "weight_table": codes.table,
+        "row_attribute": attribute,
+        "owner_list_start": lists.start,
+        "owner_list": lists.owner,
+    }
     return records.arrays(posted, written, rows.count, shared) | parts, written.general
 
 
@@ -105,7 +119,9 @@ class Records(NamedTuple):
     Attributes
     ----------
     row, second, owner
-        int32: p, q and the owner word; p is the number of rows for shared records.
+        int32: p, q and the first owner's word; p is the number of rows for shared records.
+    owners
+        int32: the list of all owners, -1 where there is one.
     bound
         float64.
     """
@@ -113,12 +129,15 @@ class Records(NamedTuple):
     row: Int32s
     second: Int32s
     owner: Int32s
+    owners: Int32s
     bound: Float64s
 
-    def posted(self, rows: int) -> Posted:
+    def posted(self, rows: int, lists: OwnerLists) -> Posted:
         """Sort the records into tiers, lists and groups."""
         is_shared = self.row == rows
-        tier = _tiers(self.bound)
+        # by records alone what is popular, and short, would not get its share of the upper tiers
+        sizes = np.append(np.diff(lists.start), 1)  # the last one is that of records with one owner, who have list -1
+        tier = _tiers(self.bound, sizes[self.owners])
         tier[is_shared] = 0
         tiers = int(tier.max(initial=0)) + 1
         place = tier * rows + self.row
@@ -132,7 +151,7 @@ class Records(NamedTuple):
         if len(written.words) > _WORDS_LIMIT:
             raise TocsinError("The programs of one segment are too long. Build smaller segments.")
         order, place = posted.order, posted.place
-        second, lengths = self.second[order], written.lengths[order]
+        second, lengths, owners = self.second[order], written.lengths[order], self.owners[order]
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(place) != 0) | (np.diff(second) != 0)
         first = np.flatnonzero(new)
@@ -150,18 +169,21 @@ class Records(NamedTuple):
             "group_word": word_start[np.append(first, len(order))].astype(np.int32),
             "shared_start": np.searchsorted(shared_row[by_row], np.arange(rows + 1)).astype(np.int64),
             "shared_group": awake[by_row].astype(np.int32),
-            "record_owner": self.owner[order].astype(np.int32),
+            "record_owner": np.where(owners >= 0, -1 - owners, self.owner[order]).astype(np.int32),
             "record_bound": rounded_up(self.bound[order]),
             "record_head": written.heads[order].astype(np.uint16),
             "words": written.words[places_of(starts_of(written.lengths, len(order))[:-1][order], lengths)],
         }
 
 
-def _tiers(bound: Float64s) -> Int64s:
+def _tiers(bound: Float64s, owners: Int64s) -> Int64s:
     """Return each record's tier; records of one bound are in one tier, so one bound alone is one tier."""
-    falling = -np.sort(-bound)
-    cuts = sorted({falling[math.ceil(share * len(bound)) - 1] for share in TIER_SHARES}) if len(bound) else []
-    tier = len(cuts) - np.searchsorted(np.array(cuts, np.float64), bound, side="right")
+    falling = np.argsort(-bound, kind="stable")
+    sizes = np.cumsum(owners[falling])
+    cuts = np.zeros(0)
+    if len(bound):
+        cuts = np.unique(bound[falling[np.searchsorted(sizes, [math.ceil(s * sizes[-1]) for s in TIER_SHARES])]])
+    tier = len(cuts) - np.searchsorted(cuts, bound, side="right")
     # tiers without records would only be walked in vain
     return np.unique(tier, return_inverse=True)[1].reshape(-1).astype(np.int64)
 

@@ -36,7 +36,7 @@ def candidates(matcher: BlockMatcher, block: EventBlock) -> tuple[npt.NDArray[np
         for at in range(listed):
             group = marked.memory.live_group[at]
             records = slice(*postings.group_record[group : group + 2])
-            owners = np.unique(postings.record_owner[records] >> 1)
+            owners = np.unique([o for word in postings.record_owner[records].tolist() for o in _owners(matcher, word)])
             pairs.append(np.stack(np.meshgrid(_reached(matcher, marked, at, events), owners), -1).reshape(-1, 2))
     found = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *pairs]), axis=0)
     return found[:, 0].astype(np.int32), found[:, 1].astype(np.int32)
@@ -53,6 +53,14 @@ def touched(matcher: BlockMatcher, block: EventBlock) -> Touched:
         words += int((postings.group_word[groups + 1] - postings.group_word[groups]).sum())
     a_record = sum(a.itemsize for a in (postings.record_owner, postings.record_bound, postings.record_head))
     return Touched(records, postings.words.itemsize * words + a_record * records)
+
+
+def _owners(matcher: BlockMatcher, word: int) -> list[int]:
+    """Return the owners that a record's word stands for."""
+    if word >= 0:
+        return [word >> 1]
+    start, listed = matcher.postings.owner_list_start, matcher.postings.owner_list
+    return listed[start[-1 - word] : start[-word]].tolist()  # type: ignore[no-any-return]
 
 
 def _reached(matcher: BlockMatcher, marked: Marked, at: int, events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 from index.block.bits import lowest_bit
 from index.block.layout import LINEAR, NO_MATCH
 from index.block.masks import derive
+from index.block.owner_lists import first_owner, has_live_owner, list_of
 from index.block.ranking import offer, too_late
 from index.block.records import FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
 from index.block.scoring import clause_points, literal_points, plain_points, weight_of
@@ -66,7 +67,7 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
         How many there are.
     """
     n = 0
-    bound, owner = np.float64(postings.record_bound[record]), postings.record_owner[record]
+    bound, owner = np.float64(postings.record_bound[record]), first_owner(postings.record_owner[record], postings)
     for x in range(len(lanes)):
         bits = masks[p, x] & masks[q, x] & alive_[x]
         kept = np.uint64(0)
@@ -102,7 +103,7 @@ def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scor
             derive(outcome, chunk, rows)
             word = here
             continue
-        if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+        if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
             _offer(
                 local,
                 base,
@@ -143,7 +144,7 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
             word = here
             continue
         raised = False
-        if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+        if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
             for x in range(len(lanes)):
                 bits = memory.scratch.mask[x]
                 while bits != np.uint64(0):
@@ -182,25 +183,42 @@ def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, sco
 
 
 @inlined
-def _offer(local, base, p, q, record, kind, k, end, word, plain, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
+def _offer(local, base, p, q, record, kind, k, end, next_, plain, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
     """Score a record that the event satisfies, and offer it."""
-    owner, words, event = postings.record_owner[record], postings.words, base + local
+    word, words, event = postings.record_owner[record], postings.words, base + local
     if kind > LINEAR:
         points = clause_points(event, base, words[end], chunk, rows, scores, entries, memory.frames)
         if points != NO_MATCH:
-            offer(best, local, owner, points)
+            _offer_owners(best, local, word, points, postings, memory.is_dead)
         return
     codes, table, attribute = memory.codes, postings.weight_table, postings.row_attribute
     if plain:
-        points = plain_points(kind, np.int64(postings.record_head[record]), end, word, words, codes, table)
+        points = plain_points(kind, np.int64(postings.record_head[record]), end, next_, words, codes, table)
     else:
         weight = memory.weight
         points = literal_points(
             local, event, p, q, kind, k, end, words, codes, table, attribute, weight, entries, rows, chunk.first_in
         )
     if len(scores.owner_points):
-        points += scores.owner_points[owner >> 1]
-    offer(best, local, owner, points)
+        points += scores.owner_points[first_owner(word, postings) >> 1]
+    _offer_owners(best, local, word, points, postings, memory.is_dead)
+
+
+@inlined
+def _offer_owners(best, local, word, points, postings, is_dead):  # type: ignore[no-untyped-def]
+    """Offer an event's match with each owner that is alive, until the owners of a list come too late."""
+    if word >= 0:
+        offer(best, local, word, points)
+        return
+    # with other events a bound says less than a score
+    is_exact = best.scale[local] == 1.0 and best.slack[local] == 0.0
+    first, stop = list_of(word, postings.owner_list_start)
+    for i in range(first, stop):
+        owner = postings.owner_list[i]
+        if is_exact and too_late(best.need[local], best.last[local], np.float64(points), owner << 1):
+            break
+        if not is_dead[owner]:
+            offer(best, local, owner << 1, points)
 
 
 @inlined
@@ -231,7 +249,9 @@ def _refined(record, a, b, tail, postings, memory):  # type: ignore[no-untyped-d
 @inlined
 def _is_late(need, last, record, postings):  # type: ignore[no-untyped-def]
     """Return whether a record cannot be among an event's best any more, nor any that follows in its group."""
-    return too_late(need, last, np.float64(postings.record_bound[record]), postings.record_owner[record])
+    return too_late(
+        need, last, np.float64(postings.record_bound[record]), first_owner(postings.record_owner[record], postings)
+    )
 
 
 @inlined

@@ -12,6 +12,7 @@ from index.block.bits import lowest_bit
 from index.block.lanes import everywhere, load, store
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
+from index.block.owner_lists import first_owner, has_live_owner
 from index.block.prefetching import LINE, prefetch
 from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
 from index.block.scoring import plain_points
@@ -115,7 +116,7 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
                 derive(outcome, chunk, rows)
                 word = here
                 continue
-            if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+            if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
                 store(load(lanes, memory.scratch.mask, 0), found.mask, n)
                 _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
                 n += 1
@@ -139,7 +140,7 @@ def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, score
             derive(outcome, chunk, rows)
             word = here
             continue
-        if outcome == FOUND and not memory.is_dead[postings.record_owner[record] >> 1]:
+        if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
             store(everywhere(lanes, 0), found.mask, n)
             found.mask[n, event >> 6] = np.uint64(1) << np.uint64(event & 63)
             _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
@@ -192,7 +193,7 @@ def _known(record, clause, kind, end, tail_stop, postings, scores, memory):  # t
     head = np.int64(postings.record_head[record])
     points = plain_points(kind, head, end, tail_stop, postings.words, memory.codes, postings.weight_table)
     if len(scores.owner_points):
-        points += scores.owner_points[postings.record_owner[record] >> 1]
+        points += scores.owner_points[first_owner(postings.record_owner[record], postings) >> 1]
     return True, points
 
 

@@ -11,6 +11,7 @@ import random
 from functools import cache, reduce
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,6 +122,30 @@ def test_the_dead_never_match_and_displace_nobody(
     dead = [ordinal for ordinal in range(len(population)) if marks[ordinal]]
     assert rows(matcher, block, dead) == expected(population, happened, dead)
     assert rows(matcher, block) == expected(population, happened)
+
+
+@examples
+@given(
+    drawn=subscriptions(min_size=1, max_size=4),
+    which=st.lists(st.integers(0, 3), min_size=1, max_size=20),
+    happened=st.lists(events(), max_size=5),
+    times=st.sampled_from((1, 30)),
+    marks=st.lists(st.booleans(), min_size=20, max_size=20),
+)
+def test_subscriptions_that_say_the_same_answer_each_for_itself(
+    engine: Engine,
+    drawn: list[Subscription],
+    which: list[int],
+    happened: list[Event],
+    times: int,
+    marks: list[bool],
+) -> None:
+    said = [drawn[k % len(drawn)] for k in which]
+    population = expressible(engine, [msgspec.structs.replace(s, id=f"{i:02d}") for i, s in enumerate(said)])
+    matcher, block = opened(engine, population), EventBlock.from_events(happened * times)
+    dead = [ordinal for ordinal in range(len(population)) if marks[ordinal]]
+    assert rows(matcher, block, dead) == expected(population, happened * times, dead)
+    assert rows(matcher, block) == expected(population, happened * times)
 
 
 @examples

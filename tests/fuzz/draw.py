@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from schemas.check import check_subscription
 from schemas.errors import Refused
 from schemas.expression import (
@@ -107,6 +109,12 @@ class Draw:
             pool += self._narrow_ranges(self._one((80, 300)))
         size = self._random.choice((1, 30, 150, 400, 900))
         drawn = [self._subscription(f"{i:04d}", pool, positive) for i in range(size)]
+        if self._odds(0.4):  # some say what others say, a few of them often
+            often = self._one((3, size))
+            copies = self._random.sample(range(size), size // 2)
+            drawn = [
+                msgspec.structs.replace(drawn[i % often] if i in copies else s, id=s.id) for i, s in enumerate(drawn)
+            ]
         return [subscription for subscription in drawn if _allowed(subscription)]
 
     def _one(self, items: Sequence[Item]) -> Item:

@@ -65,6 +65,9 @@ RECORDS: dict[str, dict[str, Any]] = {
 }
 """Ids to records as they travel: every leaf, every mode, and what else a subscription may have."""
 
+ALIKE = {id_: {"filter": "carrier = 'B6' and origin = 'JFK'^0.5", "priority": 0.5} for id_ in ("as", "he", "says")}
+"""Some that say the same, which share a record from format 4 on."""
+
 REPLACED = {"not-in": {"filter": "carrier = 'B6'^4"}, "new": {"filter": "delay < 0 or n = 1"}}
 REMOVED = ["true"]
 MERGED_LATE = {"late": {"filter": "note has 'late'"}, "new": {"filter": "n = 1 and m exists"}}
@@ -97,15 +100,20 @@ def events() -> list[Event]:
     return [decode_event(msgspec.json.encode(e), TIMES[i % len(TIMES)]) for i, e in enumerate(EVENTS)]
 
 
-def final() -> list[Subscription]:
+def first(format_: int = FORMAT) -> dict[str, dict[str, Any]]:
+    """What is published first to a directory of a format."""
+    return RECORDS | (ALIKE if format_ >= 4 else {})
+
+
+def final(format_: int = FORMAT) -> list[Subscription]:
     """What the latest version holds."""
-    records = RECORDS | REPLACED | MERGED_LATE
+    records = first(format_) | REPLACED | MERGED_LATE
     return subscriptions({id_: record for id_, record in records.items() if id_ not in REMOVED})
 
 
-def pinned() -> list[Subscription]:
+def pinned(format_: int = FORMAT) -> list[Subscription]:
     """What the version holds that a batch is pinned to."""
-    return subscriptions(RECORDS)
+    return subscriptions(first(format_))
 
 
 def answers(held: list[Subscription]) -> list[list[tuple[str, int]]]:
@@ -122,7 +130,7 @@ def write(root: Path) -> None:
     """Write a directory with segments of every leaf, dead sets, a pin and statistics."""
     layout, engine = IndexDirectory.of(root), BlockEngine()
     writer = IndexWriter(layout, SOURCE)
-    writer.publish([write_segment(layout, engine, subscriptions(RECORDS))], [], {0: 23})
+    writer.publish([write_segment(layout, engine, pinned())], [], {0: 23})
     pin(layout, OWNER, BATCH, 1)
     store.add(layout, observed(events()))
     store.fold(layout)

@@ -114,8 +114,8 @@ def test_derived_values_and_absent_ones_are_sorted_by_as_well() -> None:
     rng = random.Random(3)
     _, matcher = _opened(
         [
-            And((In(Derive("length", "text"), (rng.randrange(60),)), In(f"a{rng.randrange(9)}", (1, 2))))
-            for _ in range(5000)
+            And((In(Derive("length", "text"), (rng.randrange(60),)), In(f"a{rng.randrange(9)}", (1, 2), (i, i))))
+            for i in range(5000)
         ]
     )
     events = [

@@ -12,6 +12,7 @@ from index.block.answers import Part, Rows, written
 from index.block.arrangement import Order
 from index.block.dealing import dealt
 from index.block.hits import Hits
+from index.block.owner_lists import Owners, count_owners
 from index.matches import Matches, MatchRows
 
 OWNERS = 40
@@ -43,7 +44,13 @@ def _expected(rows: list[tuple[int, int, list[int]]]) -> list[tuple[int, int, in
 
 
 def _dealt(rows: list[tuple[int, int, list[int]]], words: int, events: int) -> list[tuple[int, int, int]]:
-    return _listed(written([dealt(_hits(rows, words), len(rows), (2 * OWNERS).bit_length(), FIRST, events)], ORDER))
+    return _listed(written([_part(_hits(rows, words), len(rows), FIRST, events)], ORDER))
+
+
+def _part(hits: Hits, size: int, first: int, events: int, owners: Owners | None = None) -> Part:
+    """Deal hits; if nothing is said of owners, each has one, who is alive."""
+    owners = owners or Owners(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(3000, np.uint8))
+    return dealt(hits, size, int(count_owners(hits.owner, size, owners.start)), owners, first, events)
 
 
 def _listed(out: Matches) -> list[tuple[int, int, int]]:
@@ -63,13 +70,37 @@ def test_hits_are_dealt_in_order_and_an_owners_best_alone(words: int, data: st.D
     assert _dealt(flagged, words, size) == _expected(flagged)
 
 
+@settings(deadline=None)
+@given(data=st.data())
+def test_a_hit_of_several_owners_is_dealt_to_each_that_is_alive(data: st.DataObject) -> None:
+    points = st.one_of(st.integers(0, 2), st.integers(-(2**62), 2**62))
+    free = list(data.draw(st.permutations(range(OWNERS))))
+    held = st.lists(st.integers(0, 63), min_size=1, max_size=20)
+    lists, rows, expected = [], [], []
+    dead = data.draw(st.sets(st.integers(0, OWNERS - 1), max_size=OWNERS // 2))
+    while free:
+        size, got, events = data.draw(st.integers(1, 6)), data.draw(points), data.draw(held)
+        own, free = sorted(free[:size]), free[size:]
+        if len(own) > 1:
+            rows.append((-1 - len(lists), got, events))
+            lists.append(own)
+        elif own[0] not in dead:  # the walk keeps those away
+            rows.append((own[0] << 1, got, events))
+        expected += [(own_ << 1, got, events) for own_ in own if own_ not in dead]
+    is_dead = np.isin(np.arange(OWNERS), list(dead)).astype(np.uint8)
+    start = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    owners = Owners(start, np.array([o for own in lists for o in own], np.int32), is_dead)
+    found = written([_part(_hits(rows, 1), len(rows), FIRST, 64, owners)], ORDER)
+    assert _listed(found) == _expected(expected)
+
+
 def test_an_events_hits_fill_many_words() -> None:
     rng = np.random.default_rng(5)
     rows = [
         (2 * int(owner), int(rng.integers(3)) << 20, sorted({0, *rng.integers(0, 512, 30).tolist()}))
         for owner in rng.permutation(3000)
     ]
-    out = written([dealt(_hits(rows, 8), len(rows), 13, FIRST, 512)], ORDER)
+    out = written([_part(_hits(rows, 8), len(rows), FIRST, 512)], ORDER)
     assert _listed(out) == _expected(rows)
     assert np.count_nonzero(out.event == FIRST) == 3000
 
@@ -85,7 +116,7 @@ def test_chunks_are_written_where_their_events_belong(density: float) -> None:
         held = rng.random((400, size)) < density
         plain = np.arange(size) % 3 != 0 if first == 64 else np.ones(size, np.bool_)
         rows = [(2 * owner, owner % 5, np.flatnonzero(held[owner] & plain).tolist()) for owner in range(400)]
-        parts.append(dealt(_hits(rows, 1), len(rows), 10, first, size))
+        parts.append(_part(_hits(rows, 1), len(rows), first, size))
         event, owner = np.nonzero((held & ~plain).T)
         single = sorted((first + e, -(o % 5), o) for e, o in zip(event.tolist(), owner.tolist(), strict=True))
         columns = np.array(single, np.int64).reshape(-1, 3).T
@@ -104,7 +135,7 @@ def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monk
     monkeypatch.setattr(dealing, "_RUN", run)
     rng = np.random.default_rng(tile + run + several)
     rows = [(2 * owner, int(rng.integers(several)), rng.choice(70, 15, False).tolist()) for owner in range(500)]
-    out = written([dealt(_hits(rows, 2), len(rows), 10, FIRST, 70)], ORDER)
+    out = written([_part(_hits(rows, 2), len(rows), FIRST, 70)], ORDER)
     assert _listed(out) == _expected(rows)
     assert (out.run is not None) == (several == 2 and run < 500), "few scores are told in runs, many one by one"
 
