@@ -1,10 +1,11 @@
 """Picks from 64 values those whose bits are set in a word: by vector instructions, where the processor has them.
 
-AVX-512 can move the marked items of a register together. Numbers of 32 bits are picked by their places: the bytes 0 to
-63 are compressed by the word, and sixteen numbers at a time are fetched by what is left, so that a word of up to
-sixteen bits is written at once: it takes 2 ns. Numbers of 64 bits, and all where only registers of numbers can be
-compressed, take 3 ns a word. Other processors take them one by one: each bit takes 0.6 ns, and a word's last one a
-guess that fails.
+AVX-512 can move the marked items of a register together. Numbers of 16 and 32 bits are picked by their places: the
+bytes 0 to 63 are compressed by the word, and a register of numbers at a time is fetched by what is left, so that a word
+of up to sixteen bits, or of 32 where the numbers are short, is written at once: it takes 2 ns, or 1.6. Numbers of 64
+bits, and all where only registers of numbers can be compressed, take 3 ns a word. Other processors take them one by
+one: each bit takes 0.6 ns, and a word's last one a guess that fails. Which words of a row are not zero is listed eight
+at a time, without a guess.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, overload
 
 from index.block.bits import lowest_bit, without_lowest
-from index.block.instructions import address
+from index.block.instructions import address, spread
 
 _REGISTER = 512
 """Bits."""
 
 _NUMBERS = 16
 """So many numbers of 32 bits has a register."""
+
+_SHORT = 32
+"""So many numbers of 16 bits has a register."""
+
+_LINE = 8
+"""So many words has a register."""
 
 
 def select(values, first, bits, out, n):  # type: ignore[no-untyped-def]
@@ -49,6 +56,46 @@ def select(values, first, bits, out, n):  # type: ignore[no-untyped-def]
         out[n] = values[first + lowest_bit(bits)]  # type: ignore[no-untyped-call]
         bits = without_lowest(bits)  # type: ignore[no-untyped-call]
         n += 1
+    return n
+
+
+def select_near(base, offset, first, bits, out, n):  # type: ignore[no-untyped-def]
+    """Do the same for values, int32, that are given by how far they are from one of them.
+
+    Parameters
+    ----------
+    base
+        That one.
+    offset
+        uint16, with memory for 64 from ``first`` on.
+    first, bits, out, n
+        As in `select`.
+    """
+    while bits != np.uint64(0):
+        out[n] = base + np.int64(offset[first + lowest_bit(bits)])  # type: ignore[no-untyped-call]
+        bits = without_lowest(bits)  # type: ignore[no-untyped-call]
+        n += 1
+    return n
+
+
+def list_words(words, row, first, stop, out, n):  # type: ignore[no-untyped-def]
+    """Append which words of a row, from ``first`` up to ``stop``, are not zero; return where they end.
+
+    Parameters
+    ----------
+    words
+        uint64 [rows, words].
+    row, first, stop
+        int64.
+    out
+        int32, with memory for all that there may be and seven more, whose contents beyond the end are arbitrary
+        afterwards.
+    n
+        An int64, from where on to write.
+    """
+    for word in range(first, stop):
+        out[n] = word
+        n += np.int64(words[row, word] != np.uint64(0))
     return n
 
 
@@ -75,6 +122,30 @@ def _select(values, first, bits, out, n):  # type: ignore[no-untyped-def]
     if width == 32 and has("avx512vbmi2"):
         return by_places
     return by_registers if has("avx512f") else select
+
+
+@overload(select_near)
+def _select_near(base, offset, first, bits, out, n):  # type: ignore[no-untyped-def]
+    def by_places(base, offset, first, bits, out, n):  # type: ignore[no-untyped-def]
+        return _permute_near(np.int64(base), offset, np.int64(first), bits, out, np.int64(n))  # type: ignore[call-arg]
+
+    return by_places if has("avx512vbmi2") and has("avx512bw") else select_near
+
+
+@overload(list_words)
+def _list_words(words, row, first, stop, out, n):  # type: ignore[no-untyped-def]
+    def by_lines(words, row, first, stop, out, n):  # type: ignore[no-untyped-def]
+        word = np.int64(first)
+        while word + _LINE <= stop:
+            n = _list_line(words, np.int64(row), word, out, np.int64(n))  # type: ignore[call-arg]
+            word += _LINE
+        while word < stop:
+            out[n] = word
+            n += np.int64(words[row, word] != np.uint64(0))
+            word += 1
+        return n
+
+    return by_lines if has("avx512vl") else list_words
 
 
 @intrinsic
@@ -124,6 +195,66 @@ def _fetched(builder: Any, given: Sequence[Any], packed: Any, part: int) -> Any:
     low, high = (builder.call(permute, [given[i], places, given[i + 1]]) for i in (0, 2))
     is_high = builder.icmp_unsigned(">=", places, ir.Constant(vector, [2 * _NUMBERS] * _NUMBERS))
     return builder.select(is_high, high, low)
+
+
+@intrinsic
+def _permute_near(_typing, base, offset, first, bits, out, n):  # type: ignore[no-untyped-def]
+    """Pick 16-bit numbers by the places of the bits, and add the base to them."""
+    short, whole = ir.VectorType(ir.IntType(16), _SHORT), ir.VectorType(ir.IntType(32), _NUMBERS)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from_, array, at, word, target, end = arguments
+        packed, count = _places(builder, word), builder.ctpop(word)
+        given = []
+        for part in (0, _SHORT):
+            place = builder.add(at, ir.Constant(at.type, part))
+            given.append(builder.load(address(context, builder, signature.args[1], array, [place], short)))
+            given[-1].align = 2
+        bases = spread(builder, builder.trunc(from_, ir.IntType(32)), whole)
+        permute = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(short, [short] * 3), "llvm.x86.avx512.vpermi2var.hi.512"
+        )
+
+        def write(part: int) -> None:
+            places = builder.zext(builder.shuffle_vector(packed, packed, _numbers(part, _SHORT)), short)
+            picked = builder.call(permute, [given[0], places, given[1]])
+            for half in (0, _NUMBERS):
+                some = builder.zext(builder.shuffle_vector(picked, picked, _numbers(half, _NUMBERS)), whole)
+                begin = builder.add(end, ir.Constant(end.type, part + half))
+                place = address(context, builder, signature.args[4], target, [begin], whole)
+                builder.store(builder.add(some, bases), place).align = 4
+
+        write(0)
+        with builder.if_then(builder.icmp_unsigned(">", count, ir.Constant(count.type, _SHORT)), likely=False):
+            write(_SHORT)
+        return builder.add(end, count)
+
+    return types.int64(base, offset, first, bits, out, n), generate
+
+
+def _numbers(first: int, count: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(first, first + count)))
+
+
+@intrinsic
+def _list_line(_typing, words, row, first, out, n):  # type: ignore[no-untyped-def]
+    """Append which of eight words are not zero."""
+    line, number = ir.VectorType(ir.IntType(64), _LINE), ir.VectorType(ir.IntType(32), _LINE)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array, of, at, target, end = arguments
+        given = builder.load(address(context, builder, signature.args[0], array, [of, at], line))
+        given.align = 8
+        mask = builder.icmp_unsigned("!=", given, ir.Constant(line, None))
+        places = builder.add(spread(builder, builder.trunc(at, ir.IntType(32)), number), _numbers(0, _LINE))
+        shape = ir.FunctionType(number, [number, number, mask.type])
+        compress = cgutils.get_or_insert_function(builder.module, shape, "llvm.x86.avx512.mask.compress.v8i32")
+        met = builder.call(compress, [places, ir.Constant(number, None), mask])
+        builder.store(met, address(context, builder, signature.args[3], target, [end], number)).align = 4
+        count = builder.ctpop(builder.bitcast(mask, ir.IntType(_LINE)))
+        return builder.add(end, builder.zext(count, ir.IntType(64)))
+
+    return types.int64(words, row, first, out, n), generate
 
 
 @intrinsic

@@ -140,5 +140,23 @@ def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monk
     assert (out.run is not None) == (several == 2 and run < 500), "few scores are told in runs, many one by one"
 
 
+@pytest.mark.parametrize("tile", [100, 1 << 16])
+@pytest.mark.parametrize("density", [0.002, 0.02, 0.5, 0.97])
+@pytest.mark.parametrize("apart", [1, 900, 1030, 5000])
+def test_ordinals_near_and_far_are_dealt(
+    tile: int, density: float, apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 64 hits the last is just less, or more, than short numbers say behind the first; some words are empty."""
+    monkeypatch.setattr(dealing, "_TILE", tile)
+    monkeypatch.setattr(dealing, "_RUN", 1)
+    rng = np.random.default_rng(apart)
+    held = rng.random((900, 64)) < density
+    rows = [(2 * apart * i, 5 if i < 700 else 4, np.flatnonzero(held[i]).tolist()) for i in range(900)]
+    owners = Owners(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(900 * apart, np.uint8))
+    hits = [row for row in rows if row[2]]
+    out = written([_part(_hits(hits, 1), len(hits), FIRST, 64, owners)], ORDER)
+    assert _listed(out) == _expected(hits)
+
+
 def test_no_hits_are_no_matches() -> None:
     assert _dealt([], 8, 512) == []

@@ -15,7 +15,7 @@ from index.block import pages
 from index.block.comparing import AT_ONCE, inside
 from index.block.exchanging import turn
 from index.block.lanes import everywhere, load, some, store
-from index.block.selecting import has, select
+from index.block.selecting import has, list_words, select, select_near
 from index.block.streaming import spread_row, write_past
 from index.kernel import kernel
 
@@ -29,6 +29,21 @@ def select_all(values, words, out):  # type: ignore[no-untyped-def]
     for i in range(len(words)):
         n = select(values, 64 * i, words[i], out, n)  # type: ignore[no-untyped-call]
     return n
+
+
+@kernel
+def select_all_near(bases, offset, words, out):  # type: ignore[no-untyped-def]
+    """Do the same where each stretch has a base to which short numbers are added."""
+    n = np.int64(0)
+    for i in range(len(words)):
+        n = select_near(bases[i], offset, 64 * i, words[i], out, n)  # type: ignore[no-untyped-call]
+    return n
+
+
+@kernel
+def list_some(words, row, first, stop, out):  # type: ignore[no-untyped-def]
+    """Call it from compiled code, behind three numbers that stand there already."""
+    return list_words(words, row, first, stop, out, 3)  # type: ignore[no-untyped-call]
 
 
 @kernel
@@ -77,6 +92,34 @@ def _check_selected(kind: type[np.int32] | type[np.int64], words: list[int]) -> 
     assert out[:count].tolist() == values[held].tolist()
 
 
+def _check_near(words: list[int]) -> None:
+    rng, bits = np.random.default_rng(2), np.array(words, np.uint64)
+    bases = rng.integers(0, 2**31 - 2**16, len(bits), np.int32)
+    offset = rng.integers(0, 2**16, 64 * len(bits), np.uint16)
+    out = np.zeros(len(offset) + 64, np.int32)
+    held = np.unpackbits(bits.astype("<u8").view(np.uint8), bitorder="little").astype(bool)
+    count = select_all_near(bases, offset, bits, out)
+    assert out[:count].tolist() == (np.repeat(bases, 64) + offset)[held].tolist()
+
+
+def _check_listed(words: list[int], first: int, stop: int) -> None:
+    table = np.array([[1] * len(words), words], np.uint64)
+    out = np.full(len(words) + 11, -1, np.int32)
+    end = list_some(table, 1, first, stop, out)
+    assert out[:end].tolist() == [-1] * 3 + [i for i in range(first, stop) if words[i]]
+
+
+@settings(deadline=None)
+@given(
+    words=st.lists(st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 0, 1, 2**63, 2**64 - 1])), max_size=40),
+    data=st.data(),
+)
+def test_short_numbers_are_picked_and_words_that_are_not_zero_are_listed(words: list[int], data: st.DataObject) -> None:
+    _check_near(words)
+    first = data.draw(st.integers(0, len(words)))
+    _check_listed(words, first, data.draw(st.integers(first, len(words))))
+
+
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @settings(deadline=None)
 @given(words=st.lists(st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 1])), max_size=20))
@@ -92,10 +135,12 @@ def test_values_are_picked_the_same_on_a_plainer_processor(features: str) -> Non
     program = (
         "import numpy as np\n"
         "from index.block.selecting import has\n"
-        "from tests.index.test_vectors import _check_selected\n"
+        "from tests.index.test_vectors import _check_listed, _check_near, _check_selected\n"
         f"assert has('avx512f') == {bool(features)} and not has('avx512vbmi2')\n"
         "for kind in (np.int32, np.int64):\n"
         "    _check_selected(kind, [0, 1, 2**63, 2**64 - 1, 0x5A5A5A5A5A5A5A5A])\n"
+        "_check_near([0, 1, 2**63, 2**64 - 1, 0x5A5A5A5A5A5A5A5A])\n"
+        "_check_listed([0, 1, 2**63, 2**64 - 1, 0, 0] * 9, 2, 50)\n"
     )
     environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": ""}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
