@@ -195,7 +195,6 @@ class BlockMatcher:
             alive,
             chunk.masks,
             postings,
-            memory.start,
             memory.live_group,
             memory.live_row,
             listed,

@@ -17,7 +17,7 @@ LINE = 16
 
 
 def prefetch(array, row):  # type: ignore[no-untyped-def]
-    """Begin to fetch the start of a row, whose number is not below 0 nor beyond the array."""
+    """Begin to fetch the start of a row, whose number is not below 0 and at most that of the array's end."""
 
 
 @overload(prefetch)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from index.block.bits import lowest_bit
-from index.block.lanes import everywhere, load, store
+from index.block.lanes import everywhere, load, some, store
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner
@@ -24,35 +24,55 @@ FEW = 3
 FEW_LINEAR = 1
 """The same for a group of plain conjunctions, which take little longer for all events at once, and for a long one."""
 
+_FAR, _NEAR, _NEXT = 24, 12, 4
+"""So many rows before a row's turn it is fetched where its groups begin, then their second rows, then the masks of these."""
+
+_SECONDS = 8
+"""Of so many groups; the others' masks are fetched as many groups before their turn."""
+
 _FETCHED = 256
 """So many words of the next group are fetched; see `index.block.records` for the others."""
 
 
 @kernel
-def pick(lanes, touched, n, tier, alive, masks, postings, start, live_group, live_row, end):  # type: ignore[no-untyped-def]
+def pick(lanes, touched, n, tier, alive, masks, postings, live_group, live_row, end):  # type: ignore[no-untyped-def]
     """Append the groups of a tier that alive events reach, with the rows they are posted under; return the new end."""
     first = tier * (len(postings.shared_start) - 1)
     group_start, group_second = postings.group_start, postings.group_second
     for i in range(-1, n):
         row = np.int64(ALL) if i < 0 else np.int64(touched[i])
+        _fetch_rows(i, n, first, touched, masks, postings)
         low, high = group_start[first + row], group_start[first + row + 1]
         if low == high:
             continue
-        left = np.uint64(0)
-        for x in range(len(lanes)):
-            start[x] = masks[row, x] & alive[x]
-            left |= start[x]
-        if left == np.uint64(0):
+        reaching = load(lanes, masks, row) & load(lanes, alive, 0)
+        if not some(reaching):
             continue
         for group in range(low, high):
             second = group_second[group]
-            left = np.uint64(0)
-            for x in range(len(lanes)):
-                left |= start[x] & masks[second, x]
-            if left != np.uint64(0):
-                live_group[end], live_row[end] = group, row
-                end += 1
+            prefetch(masks, group_second[min(group + _SECONDS, high - 1)])  # type: ignore[no-untyped-call]
+            # without a guess: about as many groups are reached as not
+            live_group[end], live_row[end] = group, row
+            end += np.int64(some(reaching & load(lanes, masks, second)))
     return end
+
+
+@inlined
+def _later(i, n, touched):  # type: ignore[no-untyped-def]
+    """Return the ``i``-th touched row, or the last one."""
+    return np.int64(touched[min(i, n - 1)]) if n else np.int64(ALL)
+
+
+@inlined
+def _fetch_rows(i, n, first, touched, masks, postings):  # type: ignore[no-untyped-def]
+    """Begin to fetch what rows behind the ``i``-th touched one lead to, the nearest ones' last of all."""
+    far, near, next_ = _later(i + _FAR, n, touched), _later(i + _NEAR, n, touched), _later(i + _NEXT, n, touched)
+    prefetch(postings.group_start, first + far)  # type: ignore[no-untyped-call]
+    prefetch(masks, far)  # type: ignore[no-untyped-call]
+    prefetch(postings.group_second, postings.group_start[first + near])  # type: ignore[no-untyped-call]
+    begin, stop = postings.group_start[first + next_], postings.group_start[first + next_ + 1]
+    for group in range(begin, min(stop, begin + _SECONDS)):
+        prefetch(masks, postings.group_second[group])  # type: ignore[no-untyped-call]
 
 
 @kernel
