@@ -22,7 +22,7 @@ from index.pins import pin
 from index.reader import IndexReader, Snapshot
 from index.segment import Segment
 from index.writer import IndexWriter
-from tests.index.golden import ANSWERS, BATCH, DATA, OWNER, PREFIX, SOURCE, events, final, pinned, write
+from tests.index.golden import ALIKE, ANSWERS, BATCH, DATA, OWNER, PREFIX, SOURCE, events, final, pinned, write
 
 FORMATS = sorted(int(path.name.removeprefix(PREFIX)) for path in DATA.glob(f"{PREFIX}*"))
 
@@ -122,4 +122,6 @@ def test_every_kind_of_file_is_there() -> None:
     layout = IndexDirectory.of(DATA / f"{PREFIX}{FORMAT}")
     kinds = {path.suffix for path in layout.root.rglob("*") if path.is_file()}
     assert kinds >= {".seg", ".dead", ".json", ".pin", ".seen", ".stats"}
+    segments = [Segment.open(layout, entry.segment.name).file.arrays for entry in read_manifest(layout, 1).segments]
+    assert [len(arrays["engine/owner_list"]) for arrays in segments] == [len(ALIKE)]
     assert all(os.access(path, os.R_OK) for path in layout.root.rglob("*"))
