@@ -25,7 +25,7 @@ FEW_LINEAR = 1
 """The same for a group of plain conjunctions, which take little longer for all events at once, and for a long one."""
 
 _FAR, _NEAR, _NEXT = 24, 12, 4
-"""So many rows before a row's turn it is fetched where its groups begin, then their second rows, then those's masks."""
+"""So many rows before a row's turn the places of its groups, their second rows and the masks of these are fetched."""
 
 _SECONDS = 8
 """Of so many groups; the others' masks are fetched as many groups before their turn."""

@@ -68,6 +68,8 @@ class Cumulative:
 
     def __init__(self, histogram: Histogram) -> None:
         low, high, weight = (np.array(column, np.float64) for column in _columns(histogram))
+        sound = np.isfinite(low) & np.isfinite(high)  # as all that were observed, but not all that a file may hold
+        low, high, weight = low[sound], high[sound], weight[sound]
         ends = np.unique(np.concatenate([low, high]))
         point = low == high
         # halves, since the distance between the ends of a cell may be more than the greatest double
