@@ -18,6 +18,9 @@ from index.block.workspace import Memory
 MANY = 2.5
 """Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
 
+_DIRECT = 1 << 14
+"""Of up to 64 events so many hits are expected if the walk is to write them where they stay."""
+
 
 class Collected:
     """The matches of a chunk.
@@ -42,7 +45,8 @@ class Collected:
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer = Dealer(first, len(plain))
-        self._is_direct = words > 1  # the hits of few events are fewer than there would have to be room for
+        # there has to be room for a whole buffer besides, and the hits of few events are mostly fewer
+        self._is_direct = words > 1 or expected >= _DIRECT
 
     @property
     def hits(self) -> int:

@@ -82,6 +82,21 @@ def test_a_walk_that_stops_for_room_goes_on_where_it_stopped(population: list[Su
 
 @settings(max_examples=60, deadline=None)
 @given(population=subscriptions(min_size=1, max_size=8), few=st.lists(events(), min_size=1, max_size=3))
+def test_few_events_hits_are_written_where_they_stay_or_copied(
+    population: list[Subscription], few: list[Event]
+) -> None:
+    """Until one has to be scored, in the first buffer or a later one."""
+    engine, block = BlockEngine(), EventBlock.from_events(few * 20)
+    wanted = engine.open(engine.build(population)).match(block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collected, "_DIRECT", 0)
+        patch.setattr(workspace, "HITS", 3)
+        found = engine.open(engine.build(population)).match(block)
+    assert [column.tolist() for column in found.rows()] == [column.tolist() for column in wanted.rows()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(population=subscriptions(min_size=1, max_size=8), few=st.lists(events(), min_size=1, max_size=3))
 def test_hits_and_their_single_matches_come_in_one_order(population: list[Subscription], few: list[Event]) -> None:
     engine, block = BlockEngine(), EventBlock.from_events(few * 30)
     parts = engine.build(population)
