@@ -16,6 +16,7 @@ from index.block.answers import Classes
 from index.block.bits import ones
 from index.block.hit_order import Ordered, in_order, words_of
 from index.block.hits import Hits
+from index.block.lanes import load, store
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.block.owner_lists import Owners
 from index.block.picking import SHORT, SPARSE, WHOLE, Near, Room, between, write_piece
@@ -97,6 +98,7 @@ def dealt(hits: Hits, size: int, owned: int, owners: Owners, first: int, events:
     first, events
         The chunk's first event, and how many it has.
     """
+    _part_lists(hits, size, owners)
     ordered = in_order(hits.owner[:size], hits.points[:size], owned, owners)
     turned = _turned(hits.mask, ordered, events)
     bounds = _bounds(ordered.points)
@@ -105,6 +107,30 @@ def dealt(hits: Hits, size: int, owned: int, owners: Owners, first: int, events:
     ordinal = ordered.owner
     ordinal >>= 1
     return Dealt(first, turned, ordinal, ordered.points, bounds, counts)
+
+
+def _part_lists(hits: Hits, size: int, owners: Owners) -> None:
+    """Take from the hits of a list of owners the events that a better hit of that list has."""
+    listed = np.flatnonzero(hits.owner[:size] < 0)
+    first = owners.listed[owners.start[-1 - hits.owner[listed]]]
+    doubtful = listed[first & 1 == 1]
+    if len(doubtful):
+        order = doubtful[np.lexsort((~hits.points[doubtful], hits.owner[doubtful]))]
+        width = hits.mask.shape[1]
+        part_hits((0,) * width, order, hits.owner, hits.mask, np.empty(width, np.uint64))
+
+
+@kernel
+def part_hits(lanes, order, owner, mask, seen):  # type: ignore[no-untyped-def]
+    """Take from each hit what those before it of the same word have; ``seen`` is a mask to work with."""
+    for i in range(len(order)):
+        held = load(lanes, mask, order[i])
+        if i == 0 or owner[order[i]] != owner[order[i - 1]]:
+            store(held, seen, 0)
+        else:
+            before = load(lanes, seen, 0)
+            store(held & ~before, mask, order[i])
+            store(held | before, seen, 0)
 
 
 def _turned(mask: UInt64s, ordered: Ordered, events: int) -> UInt64s:

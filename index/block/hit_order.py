@@ -78,8 +78,9 @@ def pack(word, points, owners, best, shift, owner_bits, place, key):  # type: ig
             continue
         first, stop = list_of(word[i], owners.start)
         for j in range(first, stop):
-            if not owners.is_dead[owners.listed[j]]:
-                key[n] = (far | np.int64(owners.listed[j]) << 1) << place | i
+            own = np.int64(owners.listed[j] & ~1)
+            if not owners.is_dead[own >> 1]:
+                key[n] = (far | own) << place | i
                 n += 1
     return n
 
@@ -106,7 +107,7 @@ def write_owners(word, owners, hit, owner):  # type: ignore[no-untyped-def]
         if word[i] < 0:
             first, stop = list_of(word[i], owners.start)
         for j in range(first, stop):
-            own = np.int64(word[i]) if word[i] >= 0 else np.int64(owners.listed[j]) << 1
+            own = np.int64(word[i]) if word[i] >= 0 else np.int64(owners.listed[j] & ~1)
             if word[i] >= 0 or not owners.is_dead[own >> 1]:
                 hit[n], owner[n] = i, own
                 n += 1

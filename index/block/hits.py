@@ -213,8 +213,8 @@ def _put(event, word, points, owners, singles, n):  # type: ignore[no-untyped-de
         return n + 1
     first, stop = list_of(word, owners.start)
     for i in range(first, stop):
-        if not owners.is_dead[owners.listed[i]]:
-            singles.event[n], singles.owner[n], singles.points[n] = event, owners.listed[i] << 1, points
+        if not owners.is_dead[owners.listed[i] >> 1]:
+            singles.event[n], singles.owner[n], singles.points[n] = event, owners.listed[i], points
             n += 1
     return n
 

@@ -193,7 +193,7 @@ class PostingArrays(NamedTuple):
         int32 [records]: subscription << 1 | whether it has other clauses; the records of one clause never meet. Or
         -1 - n, where the n-th list says who the owners are.
     owner_list_start, owner_list
-        int64 [lists + 1], int32: the subscriptions of each list, ascending, two at least; none has other clauses.
+        int64 [lists + 1], int32: the owner words of each list, ascending, two at least.
     record_bound
         float32 [records]: no score of the record is higher for a plain event, in units of 1 / SCORE_SCALE.
     record_head

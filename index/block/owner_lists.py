@@ -1,7 +1,8 @@
 """Owners of records: one, whose word says so, or a list of those whose subscriptions say the same.
 
-A word that is not negative is subscription << 1 | whether it has other clauses; -1 - n stands for the n-th list. A list
-is in the order of subscriptions, so its first one says where the record stands among others with its bound.
+A word that is not negative is one owner: subscription << 1 | whether it has other clauses; -1 - n stands for the n-th
+list of such words. It is in the order of subscriptions, so its first one says where the record stands among others with
+its bound; and if one has other clauses all have them, which have the same list.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def first_owner(word, postings):  # type: ignore[no-untyped-def]
     """Return the first owner's word."""
     if word >= 0:
         return np.int64(word)
-    return np.int64(postings.owner_list[postings.owner_list_start[-1 - np.int64(word)]]) << 1
+    return np.int64(postings.owner_list[postings.owner_list_start[-1 - np.int64(word)]])
 
 
 @inlined

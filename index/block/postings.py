@@ -78,9 +78,9 @@ def lay_out(
     second = second_rows(programs, copies.clause, row, rows.count)
     row[is_shared] = rows.count
     owner = owners[copies.clause]
-    several = np.bincount(owners)[owner] > 1 if len(owner) else np.zeros(0, np.bool_)
+    several = np.bincount(owners, minlength=len(points)) > 1
     bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
-    records = Records(row, second, owner << 1 | several, lists.number[copies.clause], bound)
+    records = Records(row, second, owner << 1 | several[owner], lists.number[copies.clause], bound)
     posted = records.posted(rows.count, lists)
     codes = WeightCodes.of(leaves)
     attribute = row_attributes(rows)
@@ -91,7 +91,7 @@ def lay_out(
         "weight_table": codes.table,
         "row_attribute": attribute,
         "owner_list_start": lists.start,
-        "owner_list": lists.owner,
+        "owner_list": lists.owner << 1 | several[np.repeat(lists.owner[lists.start[:-1]], np.diff(lists.start))],
     }
     return records.arrays(posted, written, rows.count, shared) | parts, written.general
 

@@ -60,7 +60,7 @@ def _owners(matcher: BlockMatcher, word: int) -> list[int]:
     if word >= 0:
         return [word >> 1]
     start, listed = matcher.postings.owner_list_start, matcher.postings.owner_list
-    return listed[start[-1 - word] : start[-word]].tolist()  # type: ignore[no-any-return]
+    return (listed[start[-1 - word] : start[-word]] >> 1).tolist()  # type: ignore[no-any-return]
 
 
 def _reached(matcher: BlockMatcher, marked: Marked, at: int, events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

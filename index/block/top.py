@@ -215,10 +215,10 @@ def _offer_owners(best, local, word, points, postings, is_dead):  # type: ignore
     first, stop = list_of(word, postings.owner_list_start)
     for i in range(first, stop):
         owner = postings.owner_list[i]
-        if is_exact and too_late(best.need[local], best.last[local], np.float64(points), owner << 1):
+        if is_exact and too_late(best.need[local], best.last[local], np.float64(points), owner):
             break
-        if not is_dead[owner]:
-            offer(best, local, owner << 1, points)
+        if not is_dead[owner >> 1]:
+            offer(best, local, owner, points)
 
 
 @inlined

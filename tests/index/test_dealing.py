@@ -79,19 +79,21 @@ def test_a_hit_of_several_owners_is_dealt_to_each_that_is_alive(data: st.DataObj
     lists, rows, expected = [], [], []
     dead = data.draw(st.sets(st.integers(0, OWNERS - 1), max_size=OWNERS // 2))
     while free:
-        size, got, events = data.draw(st.integers(1, 6)), data.draw(points), data.draw(held)
+        size, found = data.draw(st.integers(1, 6)), data.draw(st.lists(st.tuples(points, held), min_size=1, max_size=3))
         own, free = sorted(free[:size]), free[size:]
+        words = [o << 1 | (len(found) > 1) for o in own]
+        word = -1 - len(lists) if len(own) > 1 else words[0]
         if len(own) > 1:
-            rows.append((-1 - len(lists), got, events))
-            lists.append(own)
-        elif own[0] not in dead:  # the walk keeps those away
-            rows.append((own[0] << 1, got, events))
-        expected += [(own_ << 1, got, events) for own_ in own if own_ not in dead]
+            lists.append(words)
+        if len(own) > 1 or own[0] not in dead:  # the walk keeps those away
+            rows += [(word, got, events) for got, events in found]
+        expected += [(o << 1, got, events) for got, events in found for o in own if o not in dead]
     is_dead = np.isin(np.arange(OWNERS), list(dead)).astype(np.uint8)
     start = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    owners = Owners(start, np.array([o for own in lists for o in own], np.int32), is_dead)
-    found = written([_part(_hits(rows, 1), len(rows), FIRST, 64, owners)], ORDER)
-    assert _listed(found) == _expected(expected)
+    owners = Owners(start, np.array([word for words in lists for word in words], np.int32), is_dead)
+    rows = data.draw(st.permutations(rows))
+    dealt_ = written([_part(_hits(rows, 1), len(rows), FIRST, 64, owners)], ORDER)
+    assert _listed(dealt_) == _expected(expected)
 
 
 def test_an_events_hits_fill_many_words() -> None:
