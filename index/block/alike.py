@@ -127,8 +127,8 @@ def _firsts(clauses: Clauses, leaves: LeafTable, bodies: Bodies) -> Int64s:
 def _meanings(leaves: LeafTable) -> Int64s:
     """Return a number for each leaf, equal for those of one list that score the same; the last is that of NO_LEAF."""
     weights, of_weight = np.unique(leaves.weight, return_inverse=True)
-    by_itself = len(weights) + np.arange(len(leaves.weight))
-    return np.append(np.where(leaves.even, of_weight.reshape(-1), by_itself), len(weights) + len(leaves.weight))
+    meaning = np.where(leaves.even, of_weight.reshape(-1), len(weights) + leaves.uneven)
+    return np.append(meaning, meaning.max(initial=-1) + 1)
 
 
 def _said(which: Iterable[int], clauses: Clauses, key: Int64s, meaning: Int64s) -> list[int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,8 @@ class LeafTable(NamedTuple):
         int64: as in `Leaf`.
     shared
         bool: whether every list of the same values is this leaf.
+    uneven
+        int64: -1 where all terms have one weight; else a number that leaves have in common whose terms have the same.
     """
 
     even: Bools
@@ -57,6 +59,7 @@ class LeafTable(NamedTuple):
     points: Int64s
     bound: Int64s
     shared: Bools
+    uneven: Int64s
 
 
 class Leaves:
@@ -98,7 +101,16 @@ class Leaves:
             np.rint(weight * SCORE_SCALE).astype(np.int64),
             np.fromiter((leaf.bound for leaf in self.met), np.int64, count),
             shared,
+            np.fromiter(self._uneven(), np.int64, count),
         )
+
+    def _uneven(self) -> Iterator[int]:
+        met: dict[tuple[tuple[int, float], ...], int] = {}
+        for leaf in self.met:
+            if leaf.weight is None:
+                yield met.setdefault(tuple(sorted(zip(leaf.listed.terms, leaf.weights, strict=True))), len(met))
+            else:
+                yield -1
 
     def arrays(self, chosen: Iterable[int], ordinals: Int32s) -> Arrays:
         """Return the chosen leaves in full, each one's terms ascending by their ordinals."""

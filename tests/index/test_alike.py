@@ -43,6 +43,7 @@ def lists(population: Sequence[Subscription]) -> list[list[int]]:
         (And((A, B, C)), And((C, A, B))),
         (And((A, B)), And((In("b", (2, 1)), A))),
         (In("a", (1, 2), (0.5, 0.5)), In("a", (2, 1), (0.5, 0.5))),
+        (In("a", (1, 2, 2), (0.5, 0.25, 9.0)), In("a", (2, 1), (0.25, 0.5))),
         (And((Range("f", gt=1, le=5), A)), And((A, Range("f", gt=1, le=5.0)))),
         (TREE, TREE),
         (Or((And((A, B)), And((D, C)))), Or((And((B, A)), And((C, D))))),
