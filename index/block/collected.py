@@ -44,7 +44,7 @@ class Collected:
         self._owners = owners
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
-        self._dealer = Dealer(first, len(plain))
+        self._dealer: Dealer | None = None
         # there has to be room for a whole buffer besides, and the hits of few events are mostly fewer
         self._is_direct = words > 1 or expected >= _DIRECT
 
@@ -99,18 +99,20 @@ class Collected:
         """Return all, each match once."""
         found: list[Part] = []
         hits, size, owners = self._hits, self._size, self._owners
-        owned = int(count_owners(hits.owner, size, owners.start))
+        owned = int(count_owners(hits.owner, size, owners.start)) if size else 0
         if self._matches < MANY * owned:
             singles = Singles.of(self._matches)
             self._deal(singles, scatter(self._lanes, self._first, owners, hits, size, singles))
         elif size:
             found.append(dealt(hits, size, owned, owners, self._first, self._events))
-        if not self._dealer.is_empty:
+        if self._dealer is not None:
             found.append(Rows(arranged(len(owners.is_dead), [self._dealer.runs()]), self._first, self._events))
         return found
 
     def _deal(self, singles: Singles, count: int) -> None:
         if count:
+            if self._dealer is None:
+                self._dealer = Dealer(self._first, self._events)
             self._dealer.add(singles.event[:count], singles.owner[:count], singles.points[:count])
 
 

@@ -33,6 +33,9 @@ _CHOSEN: tuple[Words, ...] = (1, 8, 32)
 _LONG_MASKS = 1 << 25
 """Bytes that the masks of all rows may have where chunks may be long; more would not stay in the cache."""
 
+_EVERYONE = np.full(_CHOSEN[-1], ~np.uint64(0))
+"""The mask of all events that there may be."""
+
 
 class Span(NamedTuple):
     """The block's ``chunk``-th chunk: events ``first`` to ``stop``, matched together with masks of ``words`` words.
@@ -97,6 +100,7 @@ class BlockMatcher:
         self._translator = Translator(parts)
         attributes, ladders = len(parts["attribute_tags"]), self._translator.ladders
         self._memory = Workspace(self._sizes, self._rows, self.postings, attributes, ladders)
+        self._owners = Owners.of(self.postings, self._memory.is_dead)
         self._words = words
         self._dead: npt.NDArray[np.uint32] | None = None
         self._room: int | None = None
@@ -128,7 +132,7 @@ class BlockMatcher:
         for span in cut:
             marked = self._mark(view, span)
             for tier in range(len(self.postings.tier_bound)):
-                everyone = np.full(span.words, ~np.uint64(0))
+                everyone = _EVERYONE[: span.words]
                 yield view.order.event[span.first : span.stop], marked, self._pick(marked, span, tier, everyone)
             self._memory.end(marked.chunk, marked.touched)
 
@@ -217,10 +221,9 @@ class BlockMatcher:
     def _all(self, view: View, span: Span) -> list[Part]:
         """Return all matches of a span."""
         marked, found = self._mark(view, span), self._memory.found(span.words)
-        everyone = np.full(span.words, ~np.uint64(0))
+        everyone = _EVERYONE[: span.words]
         plain = view.entries.plain[span.first : span.stop]
-        owners = Owners.of(self.postings, self._memory.is_dead)
-        collected = Collected(span.first, plain, span.words, owners, self._expected)
+        collected = Collected(span.first, plain, span.words, self._owners, self._expected)
         arrays = self._rows, self.postings, self._scores
         groups = 0
         for tier in range(len(self.postings.tier_bound)):

@@ -80,11 +80,6 @@ class Dealer:
         self._size = int(deal(event, owner, points, self._first, cut, self._owner, self._points))
         self._cuts.append(cut[:-1])
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing has been dealt."""
-        return not self._cuts
-
     def runs(self) -> Runs:
         """Return what has been dealt."""
         cuts = np.concatenate([np.zeros(0, np.int64), *self._cuts]).reshape(len(self._cuts), self._events + 1)
