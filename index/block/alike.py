@@ -17,6 +17,7 @@ from index.block.clauses import Clause, Clauses
 from index.block.layout import Bools, Int32s, Int64s
 from index.block.leaves import LeafTable
 from index.block.nodes import Branch, Node, Test
+from index.block.ordering import insert
 from index.block.rows import starts_of
 from index.kernel import inlined, kernel
 
@@ -64,10 +65,8 @@ class Bodies(NamedTuple):
     @classmethod
     def of(cls, clauses: Clauses, points: Int64s) -> Bodies:
         """Return the bodies that the clauses make up."""
-        start = np.searchsorted(clauses.owner, np.arange(len(points) + 1))
-        some = np.diff(start) > 0
-        owner = np.flatnonzero(some).astype(np.int32)
-        return cls(np.append(start[:-1][some], start[-1]), owner, points[owner])
+        owner, start = np.unique(clauses.owner, return_index=True)
+        return cls(np.append(start, len(clauses.owner)), owner, points[owner])
 
 
 def joined(clauses: Clauses, leaves: LeafTable, points: Int64s) -> tuple[Clauses, OwnerLists]:
@@ -163,14 +162,9 @@ def _words(tree: Clause, meaning: Int64s) -> list[int]:
 def _sort_short(start, key):  # type: ignore[no-untyped-def]
     """Sort each clause's keys, as far as it has few."""
     for clause in range(len(start) - 1):
-        if start[clause + 1] - start[clause] > _INSERTED:
-            continue
-        for i in range(start[clause] + 1, start[clause + 1]):
-            moved, j = key[i], i
-            while j > start[clause] and key[j - 1] > moved:
-                key[j] = key[j - 1]
-                j -= 1
-            key[j] = moved
+        literals = start[clause + 1] - start[clause]
+        if literals <= _INSERTED:
+            insert(key[start[clause] : start[clause + 1]], literals, literals * literals)
 
 
 @kernel

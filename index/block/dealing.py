@@ -98,7 +98,8 @@ def dealt(hits: Hits, size: int, owned: int, owners: Owners, first: int, events:
     first, events
         The chunk's first event, and how many it has.
     """
-    _part_lists(hits, size, owners)
+    if owned > size:
+        _part_lists(hits, size, owners)
     ordered = in_order(hits.owner[:size], hits.points[:size], owned, owners)
     turned = _turned(hits.mask, ordered, events)
     bounds = _bounds(ordered.points)

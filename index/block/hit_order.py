@@ -41,7 +41,10 @@ def words_of(hits: int) -> int:
 
 
 def in_order(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordered:
-    """Put hits in order, given their words of owners, and how many owners they have, dead ones included."""
+    """Put hits in order, given their words of owners, and how many owners they have, dead ones included.
+
+    No event has two hits of one list any more, so that its owners do not count as having other clauses.
+    """
     size, owner_bits, place = len(word), (2 * len(owners.is_dead)).bit_length(), len(word).bit_length()
     best, width, shift = bits_of(points, size)
     room = 64 * words_of(owned)

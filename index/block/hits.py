@@ -17,7 +17,7 @@ from index.block.bits import lowest_bit, ones
 from index.block.lanes import load, some, store
 from index.block.layout import NO_MATCH, Int32s, Int64s, UInt64s
 from index.block.masks import derive
-from index.block.owner_lists import first_owner, list_of
+from index.block.owner_lists import first_owner, list_of, owners_of
 from index.block.prefetching import LINE, prefetch
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
@@ -142,10 +142,7 @@ def tally(lanes, n, plain, owners, found):  # type: ignore[no-untyped-def]
         for x in range(len(lanes)):
             ours += ones(found.mask[i, x] & plain[x])
             others += ones(found.mask[i, x] & ~plain[x])
-        each = np.int64(1)
-        if found.owner[i] < 0:
-            first, stop = list_of(found.owner[i], owners.start)
-            each = stop - first
+        each = owners_of(found.owner[i], owners.start)
         single += np.int64(others) * each
         total += np.int64(ours + others) * each
         if not found.known[i]:

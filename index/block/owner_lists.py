@@ -57,13 +57,19 @@ def list_of(word, start):  # type: ignore[no-untyped-def]
     return start[number], start[number + 1]
 
 
+@inlined
+def owners_of(word, start):  # type: ignore[no-untyped-def]
+    """Return how many owners a word stands for, the dead ones of a list included."""
+    if word >= 0:
+        return np.int64(1)
+    first, stop = list_of(word, start)
+    return stop - first
+
+
 @kernel
 def count_owners(word, n, start):  # type: ignore[no-untyped-def]
     """Return how many owners the first ``n`` words stand for, the dead ones of lists included."""
     total = np.int64(0)
     for i in range(n):
-        total += 1
-        if word[i] < 0:
-            first, stop = list_of(word[i], start)
-            total += stop - first - 1
+        total += owners_of(word[i], start)
     return total

@@ -10,7 +10,7 @@ at a time, without a guess.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,34 +155,55 @@ def _permute(_typing, values, first, bits, out, n):  # type: ignore[no-untyped-d
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         array, at, word, target, end = arguments
-        packed, count = _places(builder, word), builder.ctpop(word)
-        given = []
-        for part in range(0, 64, _NUMBERS):
-            place = builder.add(at, ir.Constant(at.type, part))
-            given.append(builder.load(address(context, builder, signature.args[0], array, [place], vector)))
-            given[-1].align = 4
+        packed, given = _places(builder, word), _loaded(context, builder, signature.args[0], array, at, vector)
 
         def write(part: int) -> None:
             begin = builder.add(end, ir.Constant(end.type, part))
             picked = _fetched(builder, given, packed, part)
             builder.store(picked, address(context, builder, signature.args[3], target, [begin], vector)).align = 4
 
-        write(0)
-        with builder.if_then(builder.icmp_unsigned(">", count, ir.Constant(count.type, _NUMBERS)), likely=False):
-            for part in range(_NUMBERS, 64, _NUMBERS):
-                write(part)
-        return builder.add(end, count)
+        return builder.add(end, _in_parts(builder, word, _NUMBERS, write))
 
     return types.int64(values, first, bits, out, n), generate
 
 
+def _loaded(context: Any, builder: Any, kind: types.Array, array: Any, at: Any, vector: ir.VectorType) -> list[Any]:
+    """Return 64 values of an array from a place on, in registers."""
+    given = []
+    for part in range(0, 64, vector.count):
+        place = builder.add(at, ir.Constant(at.type, part))
+        given.append(builder.load(address(context, builder, kind, array, [place], vector)))
+        given[-1].align = vector.element.width // 8
+    return given
+
+
+def _in_parts(builder: Any, word: Any, each: int, write: Callable[[int], None]) -> Any:
+    """Have the first values written, so many as a part has, and the others if there are more; return how many bits."""
+    count = builder.ctpop(word)
+    write(0)
+    with builder.if_then(builder.icmp_unsigned(">", count, ir.Constant(count.type, each)), likely=False):
+        for part in range(each, 64, each):
+            write(part)
+    return count
+
+
+def _compressed(builder: Any, values: Any, mask: Any) -> Any:
+    """Return the values of a register that are marked by a mask, moved together, and zeros."""
+    vector = values.type
+    shape = ir.FunctionType(vector, [vector, vector, mask.type])
+    name = f"llvm.x86.avx512.mask.compress.v{vector.count}i{vector.element.width}"
+    function = cgutils.get_or_insert_function(builder.module, shape, name)
+    return builder.call(function, [values, ir.Constant(vector, None), mask])
+
+
+def _numbers(first: int, count: int, bits: int = 32) -> ir.Constant:
+    """Return so many numbers, ascending by one, of so many bits."""
+    return ir.Constant(ir.VectorType(ir.IntType(bits), count), list(range(first, first + count)))
+
+
 def _places(builder: Any, word: Any) -> Any:
     """Return the places of a word's bits as bytes, from the first byte on."""
-    bytes_, mask = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
-    shape = ir.FunctionType(bytes_, [bytes_, bytes_, mask])
-    compress = cgutils.get_or_insert_function(builder.module, shape, "llvm.x86.avx512.mask.compress.v64i8")
-    numbers = ir.Constant(bytes_, list(range(64)))
-    return builder.call(compress, [numbers, ir.Constant(bytes_, None), builder.bitcast(word, mask)])
+    return _compressed(builder, _numbers(0, 64, 8), builder.bitcast(word, ir.VectorType(ir.IntType(1), 64)))
 
 
 def _fetched(builder: Any, given: Sequence[Any], packed: Any, part: int) -> Any:
@@ -190,8 +211,7 @@ def _fetched(builder: Any, given: Sequence[Any], packed: Any, part: int) -> Any:
     vector = given[0].type
     shape = ir.FunctionType(vector, [vector] * 3)
     permute = cgutils.get_or_insert_function(builder.module, shape, "llvm.x86.avx512.vpermi2var.d.512")
-    taken = ir.Constant(vector, list(range(part, part + _NUMBERS)))
-    places = builder.zext(builder.shuffle_vector(packed, packed, taken), vector)
+    places = builder.zext(builder.shuffle_vector(packed, packed, _numbers(part, _NUMBERS)), vector)
     low, high = (builder.call(permute, [given[i], places, given[i + 1]]) for i in (0, 2))
     is_high = builder.icmp_unsigned(">=", places, ir.Constant(vector, [2 * _NUMBERS] * _NUMBERS))
     return builder.select(is_high, high, low)
@@ -204,12 +224,7 @@ def _permute_near(_typing, base, offset, first, bits, out, n):  # type: ignore[n
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         from_, array, at, word, target, end = arguments
-        packed, count = _places(builder, word), builder.ctpop(word)
-        given = []
-        for part in (0, _SHORT):
-            place = builder.add(at, ir.Constant(at.type, part))
-            given.append(builder.load(address(context, builder, signature.args[1], array, [place], short)))
-            given[-1].align = 2
+        packed, given = _places(builder, word), _loaded(context, builder, signature.args[1], array, at, short)
         bases = spread(builder, builder.trunc(from_, ir.IntType(32)), whole)
         permute = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(short, [short] * 3), "llvm.x86.avx512.vpermi2var.hi.512"
@@ -224,16 +239,9 @@ def _permute_near(_typing, base, offset, first, bits, out, n):  # type: ignore[n
                 place = address(context, builder, signature.args[4], target, [begin], whole)
                 builder.store(builder.add(some, bases), place).align = 4
 
-        write(0)
-        with builder.if_then(builder.icmp_unsigned(">", count, ir.Constant(count.type, _SHORT)), likely=False):
-            write(_SHORT)
-        return builder.add(end, count)
+        return builder.add(end, _in_parts(builder, word, _SHORT, write))
 
     return types.int64(base, offset, first, bits, out, n), generate
-
-
-def _numbers(first: int, count: int) -> ir.Constant:
-    return ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(first, first + count)))
 
 
 @intrinsic
@@ -247,10 +255,8 @@ def _list_line(_typing, words, row, first, out, n):  # type: ignore[no-untyped-d
         given.align = 8
         mask = builder.icmp_unsigned("!=", given, ir.Constant(line, None))
         places = builder.add(spread(builder, builder.trunc(at, ir.IntType(32)), number), _numbers(0, _LINE))
-        shape = ir.FunctionType(number, [number, number, mask.type])
-        compress = cgutils.get_or_insert_function(builder.module, shape, "llvm.x86.avx512.mask.compress.v8i32")
-        met = builder.call(compress, [places, ir.Constant(number, None), mask])
-        builder.store(met, address(context, builder, signature.args[3], target, [end], number)).align = 4
+        place = address(context, builder, signature.args[3], target, [end], number)
+        builder.store(_compressed(builder, places, mask), place).align = 4
         count = builder.ctpop(builder.bitcast(mask, ir.IntType(_LINE)))
         return builder.add(end, builder.zext(count, ir.IntType(64)))
 
@@ -270,10 +276,7 @@ def _compress(_typing, values, first, bits, out, n):  # type: ignore[no-untyped-
         given.align = width // 8
         marked = builder.trunc(word, ir.IntType(lanes))
         mask = builder.bitcast(marked, ir.VectorType(ir.IntType(1), lanes))
-        shape = ir.FunctionType(vector, [vector, vector, mask.type])
-        name = f"llvm.x86.avx512.mask.compress.v{lanes}i{width}"
-        function = cgutils.get_or_insert_function(builder.module, shape, name)
-        picked = builder.call(function, [given, ir.Constant(vector, None), mask])
+        picked = _compressed(builder, given, mask)
         builder.store(picked, address(context, builder, signature.args[3], target, [end], vector)).align = width // 8
         count = builder.zext(builder.ctpop(marked), ir.IntType(64))
         return builder.add(end, count)
