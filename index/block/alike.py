@@ -164,7 +164,7 @@ def _sort_short(start, key):  # type: ignore[no-untyped-def]
     for clause in range(len(start) - 1):
         literals = start[clause + 1] - start[clause]
         if literals <= _INSERTED:
-            insert(key[start[clause] : start[clause + 1]], literals, literals * literals)
+            insert(key[start[clause] : start[clause + 1]])
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 
 from index.block import pages
 from index.block.layout import Int32s, Int64s
-from index.block.ordering import bits_of, sorted_by
+from index.block.ordering import bits_of
 from index.block.owner_lists import Owners, list_of
 from index.block.turning import TOGETHER
 from index.kernel import kernel
@@ -58,8 +58,9 @@ def in_order(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordere
         return Ordered(hit, owner[:n], score[:n], int(np.count_nonzero(owner[:n] & 1)))
     key = pages.empty(owned, np.int64)
     n = pack(word, points, owners, best, shift, owner_bits, place, key)
-    key, hit = sorted_by(key[:n], place, place + owner_bits + width), pages.empty(n, np.int32)
-    doubtful = int(unpack(key, best, shift, owner_bits, place, hit, owner, score))
+    key[:n].sort()
+    hit = pages.empty(n, np.int32)
+    doubtful = int(unpack(key[:n], best, shift, owner_bits, place, hit, owner, score))
     return Ordered(hit, owner[:n], score[:n], doubtful)
 
 

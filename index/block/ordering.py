@@ -2,8 +2,8 @@
 
 Each full buffer of matches is dealt to its chunk's events while it is in the cache; what it leaves is a *run*, one
 stretch an event. When all chunks are done, an event's stretches are gathered, and a match becomes one integer: how far
-its score is from the event's best, then its owner word. Those are sorted by as many of their upper digits as tell most
-of them apart, and the rest by insertion. Of an owner's matches the best comes first, and the others are dropped.
+its score is from the event's best, then its owner word. NumPy sorts those, by vector instructions where the processor
+has them. Of an owner's matches the best comes first, and the others are dropped.
 """
 
 from __future__ import annotations
@@ -13,25 +13,18 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from index.block import pages
 from index.block.layout import Int32s, Int64s
-from index.kernel import inlined, kernel
+from index.kernel import kernel
 from index.matches import MatchRows
 
 Number = TypeVar("Number", np.int32, np.int64)
 
 _SMALL = 40
-"""So few are sorted by insertion alone."""
+"""So few are sorted by insertion, without a call."""
 
-_MOVES = 8
-"""An insertion that moves more keys than this, on the average, was misled: a sort by all digits takes its place."""
-
-_FEW_KEYS = 8192
-"""For so many keys 256 stretches, which stay in the nearest cache, are better than fewer passes over more."""
-
-_DIGIT = 11
+_TOGETHER = 1 << 16
+"""So many matches are made keys, sorted and written, then the next: they stay in the cache meanwhile."""
 
 
 class Runs(NamedTuple):
@@ -52,6 +45,36 @@ class Runs(NamedTuple):
     end: Int64s
     owner: Int32s
     points: Int64s
+
+
+class Keys(NamedTuple):
+    """Matches of some events as integers.
+
+    Attributes
+    ----------
+    key
+        int64: how far a match's score is from the event's best, then its owner word.
+    begin
+        int64 [events + 1]: where each event's keys are.
+    best, shift
+        int64 [events]: the best score; so many lower bits of all distances from it are zero, and left out of the keys.
+    """
+
+    key: Int64s
+    begin: Int64s
+    best: Int64s
+    shift: Int64s
+
+    @classmethod
+    def room(cls, matches: int, events: int) -> Keys:
+        """Return room for so many."""
+        key, begin = np.empty(matches, np.int64), np.zeros(events + 1, np.int64)
+        return cls(key, begin, np.empty(events, np.int64), np.empty(events, np.int64))
+
+    def sort(self, events: int) -> None:
+        """Sort what each of the first ``events`` events has; few are sorted already."""
+        for event in np.flatnonzero(np.diff(self.begin[: events + 1]) > _SMALL).tolist():
+            self.key[self.begin[event] : self.begin[event + 1]].sort()
 
 
 class Dealer:
@@ -103,18 +126,24 @@ def arranged(owners: int, chunks: Sequence[Runs]) -> MatchRows:
     chunks
         The chunks, by their first events.
     """
-    total = sum(int((chunk.end - chunk.begin).sum()) for chunk in chunks)
-    out = MatchRows.room(total)
-    seen = np.zeros((2 * owners >> 6) + 1, np.uint64)
+    sizes = [(chunk.end - chunk.begin).sum(axis=0) for chunk in chunks]
+    out = MatchRows.room(sum(int(size.sum()) for size in sizes))
+    owner_bits, seen = (2 * owners).bit_length(), np.zeros((2 * owners >> 6) + 1, np.uint64)
     written = 0
-    for chunk in chunks:
-        event = 0
-        while True:
-            event, written = sort_events(chunk, event, (2 * owners).bit_length(), seen, out, written)
-            if event == chunk.begin.shape[1]:
-                break
-            written = _sort_wide(chunk, event, out, written)
-            event += 1
+    for chunk, size in zip(chunks, sizes, strict=True):
+        room = max(_TOGETHER, int(size.max(initial=0)))
+        end, event = np.cumsum(size), 0
+        gathered = np.empty(room, np.int32), np.empty(room, np.int64)
+        while event < len(size):
+            before = int(end[event]) - int(size[event])
+            keys = Keys.room(room, max(1, int(np.searchsorted(end, before + room, "right")) - event))
+            made = int(make_keys(chunk, event, owner_bits, *gathered, keys))
+            keys.sort(made)
+            written = int(unpack(keys, made, owner_bits, seen, chunk.first + event, out, written))
+            event += made
+            if made < len(keys.best):
+                written = _sort_wide(chunk, event, out, written)
+                event += 1
     return MatchRows(out.event[:written], out.subscription[:written], out.score[:written])
 
 
@@ -133,39 +162,33 @@ def deal(event, owner, points, first, cut, owner_out, points_out):  # type: igno
     return cut[-1]
 
 
-@njit(cache=True, nogil=True)
-def sort_events(chunk, event, owner_bits, seen, out, written):  # type: ignore[no-untyped-def]
-    """Sort the matches of the events from ``event`` on, drop doubles, and write what is left from ``written`` on.
+@kernel
+def make_keys(chunk, first, owner_bits, owner, points, keys):  # type: ignore[no-untyped-def]
+    """Make keys of the matches of the events from ``first`` on; few of an event are sorted.
 
-    ``seen`` is a bit for each owner word, all of them zero before and after.
+    Parameters
+    ----------
+    owner, points
+        Room for an event's matches.
 
     Returns
     -------
-    event, written
-        The event whose scores are so far apart that no integer tells them, or the number of events; the next place.
+    made
+        How many events there are; behind them is one whose scores are so far apart that no integer tells them, or none.
     """
-    runs, events = chunk.begin.shape
-    longest = 0
-    for e in range(event, events):
-        n = 0
-        for run in range(runs):
-            n += chunk.end[run, e] - chunk.begin[run, e]
-        longest = max(longest, n)
-    owner, points = np.empty(longest, np.int32), np.empty(longest, np.int64)
-    key, other = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    tallies = np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
-    while event < events:
-        n = gather(chunk.begin, chunk.end, event, chunk.owner, chunk.points, owner, points)
+    end = np.int64(0)
+    for e in range(len(keys.best)):
+        n = gather(chunk.begin, chunk.end, first + e, chunk.owner, chunk.points, owner, points)
         best, width, shift = bits_of(points, n)
         if width + owner_bits > 63:
-            break
+            return e
         for i in range(n):
-            key[i] = ((best - points[i]) >> shift) << owner_bits | np.int64(owner[i])
-        in_other = sort_keys(key, other, n, 0, width + owner_bits, tallies)
-        sorted_ = other if in_other else key
-        written = unpack(sorted_, n, best, shift, owner_bits, seen, chunk.first + event, out, written)
-        event += 1
-    return event, written
+            keys.key[end + i] = ((best - points[i]) >> shift) << owner_bits | np.int64(owner[i])
+        if n <= _SMALL:
+            insert(keys.key[end : end + n])
+        end += n
+        keys.best[e], keys.shift[e], keys.begin[e + 1] = best, shift, end
+    return len(keys.best)
 
 
 @kernel
@@ -203,98 +226,41 @@ def bits_of(points, n):  # type: ignore[no-untyped-def]
     return best, width, shift
 
 
-def sorted_by(key: Int64s, low: int, high: int) -> Int64s:
-    """Return keys, which are changed, sorted by their bits ``low`` to ``high``."""
-    other, tallies = pages.empty(len(key), np.int64), np.empty((64 // _DIGIT + 1, 1 << _DIGIT), np.int32)
-    return other if _sort_bits(key, other, low, high, tallies) else key
-
-
 @kernel
-def _sort_bits(key, other, low, high, tallies):  # type: ignore[no-untyped-def]
-    """Do what `sort_keys` does to all keys."""
-    return sort_keys(key, other, len(key), low, high, tallies)
-
-
-@inlined
-def sort_keys(key, other, n, low, high, tallies):  # type: ignore[no-untyped-def]
-    """Sort the first ``n`` keys by their bits ``low`` to ``high``; return whether they now stand in ``other``."""
-    if n <= _SMALL:
-        insert(key, n, n * n)
-        return False
-    telling = 3
-    while n >> (telling - 3):
-        telling += 1
-    telling = min(telling, high - low)
-    digit = 8 if n <= _FEW_KEYS else _DIGIT
-    in_other = sort_digits(key, other, n, high - telling, high, (telling + digit - 1) // digit, tallies)
-    a, b = (other, key) if in_other else (key, other)
-    if insert(a, n, _MOVES * n):
-        return in_other
-    return in_other != sort_digits(a, b, n, low, high, (high - low + _DIGIT - 1) // _DIGIT, tallies)
-
-
-@kernel
-def insert(key, n, moves):  # type: ignore[no-untyped-def]
-    """Sort the first ``n`` keys by insertion; give up, with all of them still there, after so many moves."""
-    for i in range(1, n):
+def insert(key):  # type: ignore[no-untyped-def]
+    """Sort keys by insertion."""
+    for i in range(1, len(key)):
         value, j = key[i], i
         while j > 0 and key[j - 1] > value:
             key[j] = key[j - 1]
             j -= 1
         key[j] = value
-        moves -= i - j
-        if moves < 0:
-            return False
-    return True
 
 
 @kernel
-def sort_digits(key, other, n, low, high, passes, tallies):  # type: ignore[no-untyped-def]
-    """Sort ``n`` keys by their bits ``low`` to ``high``, stably; return whether they now stand in ``other``."""
-    digit = (high - low + passes - 1) // passes
-    mask = (np.int64(1) << digit) - 1
-    for p in range(passes):
-        for d in range(mask + 1):
-            tallies[p, d] = 0
-    for i in range(n):
-        value = key[i] >> low
-        for p in range(passes):
-            tallies[p, value & mask] += 1
-            value >>= digit
-    a, b = key, other
-    for p in range(passes):
-        total = np.int32(0)
-        for d in range(mask + 1):
-            size = tallies[p, d]
-            tallies[p, d] = total
-            total += size
-        shift = low + p * digit
-        for i in range(n):
-            place = (a[i] >> shift) & mask
-            at = tallies[p, place]
-            tallies[p, place] = at + 1
-            b[at] = a[i]
-        a, b = b, a
-    return passes & 1 == 1
+def unpack(keys, events, owner_bits, seen, event, out, written):  # type: ignore[no-untyped-def]
+    """Write sorted keys as matches from ``written`` on, an owner's first only; return the next place.
 
-
-@kernel
-def unpack(key, n, best, shift, owner_bits, seen, event, out, written):  # type: ignore[no-untyped-def]
-    """Write sorted keys as matches from ``written`` on, an owner's first only; return the next place."""
+    Parameters
+    ----------
+    seen
+        uint64, a bit for each owner word, all of them zero before and after.
+    event
+        The number of the first event.
+    """
     mask = (np.int64(1) << owner_bits) - 1
-    for i in range(n):
-        word = key[i] & mask
-        if word & 1:
-            bit = np.uint64(1) << np.uint64((word >> 1) & 63)
-            if seen[word >> 7] & bit:
-                continue
-            seen[word >> 7] |= bit
-        out.event[written], out.subscription[written] = event, word >> 1
-        out.score[written] = best - ((key[i] >> owner_bits) << shift)
-        written += 1
-    for i in range(n):
-        if key[i] & 1:
-            seen[(key[i] & mask) >> 7] = np.uint64(0)
+    for e in range(events):
+        begin, end = keys.begin[e], keys.begin[e + 1]
+        for i in range(begin, end):  # without a branch: which owners have several clauses cannot be guessed
+            word = keys.key[i] & mask
+            cell, place = word >> 7, np.uint64((word >> 1) & 63)
+            before = seen[cell]
+            seen[cell] = before | np.uint64(word & 1) << place
+            out.event[written], out.subscription[written] = event + e, word >> 1
+            out.score[written] = keys.best[e] - ((keys.key[i] >> owner_bits) << keys.shift[e])
+            written += 1 - (np.int64(before >> place) & word & 1)
+        for i in range(begin, end):
+            seen[(keys.key[i] & mask) >> 7] = np.uint64(0)
     return written
 
 
