@@ -12,6 +12,7 @@ from typing import cast
 from index.oracle_leaves import leaf_holds, leaf_score, leaf_terms, leaf_values, relaxed_score, threshold_shares
 from schemas.expression import And, Expression, Leaf, Not, Or
 from schemas.records import Event, Subscription
+from schemas.shares import share_wanted
 from schemas.values import SCORE_SCALE, score_term
 
 __all__ = [
@@ -133,4 +134,4 @@ def _threshold(leaves: tuple[Leaf, ...], event: Event, threshold: float) -> int 
     """Return the share of the weights that is satisfied, None when it is under the threshold."""
     shares = [threshold_shares(leaf, event) for leaf in leaves]
     share = Fraction(sum(met for met, _ in shares), sum(possible for _, possible in shares))
-    return round(share * SCORE_SCALE) if share >= Fraction(threshold) else None
+    return round(share * SCORE_SCALE) if share >= share_wanted(threshold) else None

@@ -32,6 +32,7 @@ from schemas.expression import (
 from schemas.instants import instant
 from schemas.patterns import full_match
 from schemas.records import Event
+from schemas.shares import share_units
 from schemas.texts import analyser, fold, glob_regex, tokens
 from schemas.values import Value, ValueKey, same_value, score_term, value_key
 from schemas.versions import version_key
@@ -115,13 +116,13 @@ def relaxed_score(leaf: Leaf, event: Event) -> int | None:
 
 
 def threshold_shares(leaf: Leaf, event: Event) -> tuple[int, int]:
-    """Return what a leaf contributes in mode threshold, and the most that it could, in units of 1 / SCORE_SCALE."""
+    """Return what a leaf contributes in mode threshold, and the most that it could, in units of 1 / SHARE_SCALE."""
     if isinstance(leaf, In | Keywords):
         possible = max((1.0,) if leaf.weights is None else leaf.weights)
         met = max((weight for _, _, weight in leaf_terms(leaf, event)), default=0.0)
     else:
         possible = met = _weight(leaf)
-    return score_term(1.0, met) if leaf_holds(leaf, event) else 0, score_term(1.0, possible)
+    return share_units(met) if leaf_holds(leaf, event) else 0, share_units(possible)
 
 
 def _derived(held: Held, function: Derive) -> Held:

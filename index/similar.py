@@ -125,7 +125,7 @@ class Forms:
             return digests
         mode = _encode((subscription.mode, subscription.threshold))
         weighed = [
-            _digest(self._of_tree(flat_tree(leaf.node)).scored, _encode(leaf.points))
+            _digest(self._of_tree(flat_tree(leaf.node)).scored, _encode(leaf.weight))
             for leaf in weighted_leaves(subscription)
         ]
         return Digests(_digest(mode, *sorted(weighed)), _digest(mode, digests.silent))

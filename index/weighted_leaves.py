@@ -8,7 +8,7 @@ from index.normal_form import can_score, normalise, silenced
 from index.reduction import reduced
 from schemas.expression import And, Expression, In, Keywords, Or
 from schemas.records import Subscription
-from schemas.values import Value, ValueKey, score_term, value_key
+from schemas.values import Value, ValueKey, value_key
 
 
 class WeightedLeaf(NamedTuple):
@@ -18,13 +18,13 @@ class WeightedLeaf(NamedTuple):
     ----------
     node
         Its normal form: a leaf or, as from ``contains_all``, a small tree.
-    points
-        Its weight in units of 1 / SCORE_SCALE; None where the weights of the ``in`` that ``node`` is say it, or
+    weight
+        Its weight; None where the weights of the ``in`` that ``node`` is say it, or
         those of an AND of such, from ``keywords`` that must all be there.
     """
 
     node: Expression
-    points: int | None
+    weight: float | None
 
 
 def truth(subscription: Subscription) -> Expression:
@@ -65,4 +65,4 @@ def _weighted(leaf: Expression) -> WeightedLeaf | None:
     weight = getattr(leaf, "weight", None)
     if weight == 0:
         return None
-    return WeightedLeaf(normalise(leaf, decides=False), score_term(1.0, 1.0 if weight is None else weight))
+    return WeightedLeaf(normalise(leaf, decides=False), 1.0 if weight is None else weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.errors import Refused
 from schemas.expression import And, Expression, In, Keywords, Not, NotExists, NotIn, Or
 from schemas.records import Subscription
-from schemas.values import score_term
+from schemas.shares import share_units
 
 
 def check_mode(subscription: Subscription, path: str) -> None:
@@ -66,7 +66,7 @@ def _check_shape(expression: Expression, mode: str, path: str) -> None:
 
 
 def _check_shares(expression: Expression, path: str) -> None:
-    """Check that no weight is negative and that their sum is not zero on the grid of scores."""
+    """Check that no weight is negative and that they are not all too small to count."""
     total = 0
     for place, leaf in _arguments(expression, path):
         weights, member = _weights(leaf)
@@ -77,11 +77,11 @@ def _check_shares(expression: Expression, path: str) -> None:
                 f"the weight {weights[lowest]:g} is negative; in the mode threshold weights are shares, 0 or more",
                 place + member.format(lowest),
             )
-        total += score_term(1.0, max(weights))
+        total += share_units(max(weights))
     if total == 0:
         raise Refused(
             "threshold.weights",
-            "all weights are 0, or under 2^-21, so no share of them can be reached; give one predicate more",
+            "all weights are 0, or no more than half a millionth, so no share can be reached; give one predicate more",
             path,
         )
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final, get_args
+from datetime import datetime, timedelta
+from typing import Any, Final, get_args
 
 import msgspec
 
 from schemas.check import check_subscription
 from schemas.errors import Refused
 from schemas.expression import Expression
-from schemas.instants import EPOCH
+from schemas.instants import EPOCH, instant, utc
 from schemas.limits import Limits
 from schemas.records import Mode, Subscription
-
-AwareTime = Annotated[datetime, msgspec.Meta(tz=True)]
 
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 MICROSECOND = timedelta(microseconds=1)
@@ -23,14 +21,17 @@ _TREE = "$.expression"
 
 
 class Members(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The members but ``expression``; null is the same as left out."""
+    """The members but ``expression``; null is the same as left out.
+
+    Times are texts in JSON and have a type of their own in Avro; either is looked into later.
+    """
 
     filter: str | None = None
     priority: float | None = None
     mode: str | None = None
     threshold: float | None = None
-    not_before: AwareTime | None = None
-    not_after: AwareTime | None = None
+    not_before: Any = None
+    not_after: Any = None
     labels: dict[str, str] | None = None
 
 
@@ -55,8 +56,8 @@ def to_subscription(
     Raises
     ------
     Refused
-        ``subscription.filter_or_expression``, ``mode.unknown``, ``validity.range``, a code of the filter text, or one
-        of `schemas.check`.
+        ``subscription.filter_or_expression``, ``subscription.type``, ``mode.unknown``, ``validity.range``, a code of
+        the filter text, or one of `schemas.check`.
     """
     mode = _mode(members)
     if (members.filter is None) == (expression is None):
@@ -137,12 +138,22 @@ def _in_filter(refused: Refused) -> Refused:
     return Refused(refused.code, refused.message, f"$.filter, {refused.path}")
 
 
-def _microseconds(time: datetime | None, path: str) -> int | None:
+def _microseconds(time: Any, path: str) -> int | None:
+    """Return a validity bound, given as text or, from Avro, as a time; digits beyond microseconds are cut off."""
     if time is None:
         return None
-    try:
-        return (time.astimezone(UTC) - EPOCH) // MICROSECOND
-    except OverflowError:
+    found = _since_epoch(time) if isinstance(time, datetime) else instant(time) if isinstance(time, str) else None
+    if found is None:
         raise Refused(
-            "validity.range", f"the time {time.isoformat()} lies outside the years 1 to 9999 in UTC", path
-        ) from None
+            "subscription.type",
+            f"{time!r:.60} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
+            "2026-05-01",
+            path,
+        )
+    if utc(found) is None:
+        raise Refused("validity.range", f"the time {time!s:.60} lies outside the years 1 to 9999 in UTC", path)
+    return found
+
+
+def _since_epoch(time: datetime) -> int | None:
+    return None if time.tzinfo is None else (time - EPOCH) // MICROSECOND

@@ -202,7 +202,7 @@ def rich_subscription(draw: st.DrawFn, id_: str, max_leaves: int = 12) -> Subscr
     flat = draw(_flat_expressions())
     if mode == "relaxed":
         return Subscription(id_, flat, priority, "relaxed")
-    threshold = draw(st.sampled_from((1e-9, 0.1, 1 / 3, 0.5, 2 / 3, 0.75, 1.0)))
+    threshold = draw(st.sampled_from((1e-9, 0.1, 0.2, 1 / 3, 0.5, 2 / 3, 0.7, 0.75, 0.8, 1.0)))
     checked = Subscription(id_, flat, priority, "threshold", threshold)
     try:
         check_subscription(checked)

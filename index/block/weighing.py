@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from index.block.nodes import Branch, Constant, Node, Test
 from index.weighted_leaves import WeightedLeaf, weighted_leaves
 from schemas.expression import And, Expression, In, Or
 from schemas.records import Subscription
+from schemas.shares import share_units, share_wanted
 from schemas.values import score_term
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Weighing(NamedTuple):
     nodes
         What is summed.
     needed, possible
-        In mode threshold the least sum that matches and the largest that there is; 0 and 0 in mode relaxed.
+        In mode threshold the least sum that matches and the largest that there is, in units of 1 / SHARE_SCALE as the
+        nodes then score; 0 and 0 in mode relaxed.
     """
 
     nodes: list[Node]
@@ -40,24 +41,24 @@ def weighing(subscription: Subscription, reader: ClauseReader) -> Weighing | Non
         return Weighing([_relaxed(leaf, reader) for leaf in leaves], 0, 0)
     assert subscription.threshold is not None
     possible = sum(_largest(leaf) for leaf in leaves)
-    share = Fraction(subscription.threshold)
+    share = share_wanted(subscription.threshold)
     needed = -(-share.numerator * possible // share.denominator)
     return Weighing([_share(leaf, reader) for leaf in leaves], needed, possible)
 
 
 def _relaxed(leaf: WeightedLeaf, reader: ClauseReader) -> Node:
-    if leaf.points is None:
+    if leaf.weight is None:
         return reader.node(leaf.node)
-    return _worth(reader.node(leaf.node), leaf.points)
+    return _worth(reader.node(leaf.node), score_term(1.0, leaf.weight))
 
 
 def _share(leaf: WeightedLeaf, reader: ClauseReader) -> Node:
     """Return what the leaf contributes: of an ``in`` the largest weight among the values at hand."""
-    if leaf.points is not None or not isinstance(leaf.node, In):
+    if leaf.weight is not None or not isinstance(leaf.node, In):
         return _worth(_weightless(reader.node(leaf.node)), _largest(leaf))
     values: dict[int, list[int]] = {}
     for place, weight in enumerate(_weights(leaf.node)):
-        values.setdefault(score_term(1.0, weight), []).append(place)
+        values.setdefault(share_units(weight), []).append(place)
     parts = [
         _worth(
             _weightless(reader.node(In(leaf.node.attribute, tuple(leaf.node.values[place] for place in places)))),
@@ -69,7 +70,7 @@ def _share(leaf: WeightedLeaf, reader: ClauseReader) -> Node:
 
 
 def _worth(node: Node, points: int) -> Branch:
-    """Return a branch that is true where the node is and then scores so many points."""
+    """Return a branch that is true where the node is and then scores so much."""
     return Branch(True, [node, Constant(points)], True)
 
 
@@ -83,11 +84,11 @@ def _weightless(node: Node) -> Node:
 
 
 def _largest(leaf: WeightedLeaf) -> int:
-    """Return the weight of a leaf in score units; that of several values or words is the largest."""
-    if leaf.points is not None:
-        return leaf.points
+    """Return the weight of a leaf in units of 1 / SHARE_SCALE; that of several values or words is the largest."""
+    if leaf.weight is not None:
+        return share_units(leaf.weight)
     found: list[Expression] = list(leaf.node.args) if isinstance(leaf.node, And | Or) else [leaf.node]
-    return max(score_term(1.0, weight) for node in found if isinstance(node, In) for weight in _weights(node))
+    return max(share_units(weight) for node in found if isinstance(node, In) for weight in _weights(node))
 
 
 def _weights(node: In) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from index.explain.outline import NEVER, Outline
 from index.oracle import relaxed_score, threshold_shares
 from schemas.expression import And, Leaf, Not, Or
 from schemas.records import Event, Subscription
+from schemas.shares import SHARE_SCALE, share_wanted
 from schemas.values import SCORE_SCALE
 
 
@@ -21,8 +22,6 @@ class Weighing(NamedTuple):
     ----------
     points
         What each leaf contributes, by its place in the outline, in units of 1 / SCORE_SCALE; None where it does not.
-    possible
-        The same if it contributed all that it could; None in mode relaxed.
     met, wanted
         Share of the weights that is satisfied, and the share that must be; None in mode relaxed.
     total
@@ -32,7 +31,6 @@ class Weighing(NamedTuple):
     """
 
     points: dict[int, int | None]
-    possible: dict[int, int] | None
     met: Fraction | None
     wanted: Fraction | None
     total: int | None
@@ -49,7 +47,7 @@ def weigh(subscription: Subscription, tree: Outline, event: Event) -> Weighing:
     leaves = {place: node for place, node in enumerate(tree.nodes) if not isinstance(node, And | Or | Not)}
     if subscription.threshold is None:
         return _relaxed(leaves, event)
-    return _threshold(leaves, event, Fraction(subscription.threshold))
+    return _threshold(leaves, event, share_wanted(subscription.threshold))
 
 
 def _relaxed(leaves: dict[int, Leaf], event: Event) -> Weighing:
@@ -57,7 +55,7 @@ def _relaxed(leaves: dict[int, Leaf], event: Event) -> Weighing:
     satisfied = tuple(place for place, score in points.items() if score is not None)
     total = sum(score for score in points.values() if score is not None) if satisfied else None
     weighted = tuple(place for place, leaf in leaves.items() if _can_weigh(leaf))
-    return Weighing(points, None, None, None, total, satisfied or weighted[:1])
+    return Weighing(points, None, None, total, satisfied or weighted[:1])
 
 
 def _threshold(leaves: dict[int, Leaf], event: Event, wanted: Fraction) -> Weighing:
@@ -72,13 +70,17 @@ def _threshold(leaves: dict[int, Leaf], event: Event, wanted: Fraction) -> Weigh
     else:
         turning = _fewest([(possible - met, place) for place, (met, possible) in shares.items()], least - satisfied)
     return Weighing(
-        {place: met or None for place, (met, _) in shares.items()},
-        {place: possible for place, (_, possible) in shares.items()},
+        {place: _as_points(met) if met else None for place, (met, _) in shares.items()},
         met,
         wanted,
         round(met * SCORE_SCALE) if matched else None,
         turning,
     )
+
+
+def _as_points(units: int) -> int:
+    """Return a weight in units of 1 / SCORE_SCALE, given in those of 1 / SHARE_SCALE."""
+    return round(Fraction(units * SCORE_SCALE, SHARE_SCALE))
 
 
 def _fewest(gains: Sequence[tuple[int, int]], wanted: int) -> tuple[int, ...]:

@@ -26,6 +26,12 @@ def subscribe(
         str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
     ] = None,
     priority: Annotated[float | None, typer.Option(help="Constant score, added to the weights'.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="MODE", help="all, which is the default, relaxed or threshold: see the guide.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Share of the weights to reach in mode threshold, over 0, at most 1.")
+    ] = None,
     label: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
     ] = None,
@@ -46,6 +52,8 @@ def subscribe(
     members: dict[str, Any] = {
         **_what(filter_, expression),
         "priority": priority,
+        "mode": mode,
+        "threshold": threshold,
         "not_before": not_before,
         "not_after": not_after,
         "labels": dict(_label(text) for text in label) if label else None,

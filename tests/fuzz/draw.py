@@ -85,7 +85,7 @@ PLAIN_FUNCTIONS = (
 CELLS = 30
 """Bounds of narrow ranges, few enough that a cover's are often a range's."""
 
-THRESHOLDS = (1e-9, 0.1, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0)
+THRESHOLDS = (1e-9, 0.1, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.7, 0.75, 0.8, 1.0)
 
 
 class Draw:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from index.oracle import leaf_holds, leaf_score, relaxed_score, threshold_shares
 from schemas.expression import And, Expression, In, Keywords, Leaf, Not, Or
 from schemas.records import Event, Subscription
+from schemas.shares import share_wanted
 from schemas.values import SCORE_SCALE, score_term
 
 _LOWEST = np.iinfo(np.int64).min
@@ -96,7 +97,7 @@ class Reference:
         possible = sum(threshold_shares(leaf, self._events[0])[1] for leaf in leaves)
         distinct, place = np.unique(met, return_inverse=True)
         shares = [Fraction(units, possible) for units in distinct.tolist()]
-        holds = np.array([share >= Fraction(threshold) for share in shares], np.bool_)
+        holds = np.array([share >= share_wanted(threshold) for share in shares], np.bool_)
         points = np.array([round(share * SCORE_SCALE) for share in shares], np.int64)
         return Answer(holds[place], points[place])
 

@@ -24,6 +24,7 @@ from index.oracle import leaf_holds, match_subscription, matches, relaxed_score,
 from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotIn, Or, Range
 from schemas.filter_text import parse_filter
 from schemas.records import Event, Subscription
+from schemas.shares import share_wanted
 from schemas.values import value_key
 from tests.strategies import events, expressions, rich_events, rich_subscription, rich_subscriptions
 from tests.strategies import subscription as valid_subscription
@@ -174,7 +175,7 @@ def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Su
             shares = [threshold_shares(nodes[place], event) for place in leaves]
             aim = [possible if not explanation.holds else 0 for _, possible in shares]
             met = [a if p in chosen else s for p, (s, _), a in zip(leaves, shares, aim, strict=True)]
-            now = Fraction(sum(met), sum(p for _, p in shares)) >= Fraction(subscription.threshold)
+            now = Fraction(sum(met), sum(p for _, p in shares)) >= share_wanted(subscription.threshold)
         return now is not explanation.holds
 
     sizes = (size for size in range(len(leaves) + 1) if any(map(turned_by, combinations(leaves, size))))

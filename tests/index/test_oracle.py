@@ -240,6 +240,13 @@ def test_relaxed_matches_when_a_weighted_leaf_is_satisfied_and_adds_their_weight
         (Keywords("w", all=("spark", "flink"), weights=(1.0, 3.0)), 1e-9, None),
         (Keywords("w", any=("spark", "flink"), weights=(1.0, 3.0)), 0.3, 1 / 3),
         (MISSED, 1e-300, None),
+        # shares are those of the decimals that were written, though no double is four fifths or seven tenths
+        (And((*(Exists("s"),) * 4, Exists("x"))), 0.8, 0.8),
+        (And((*(Exists("s"),) * 4, Exists("x"))), math.nextafter(0.8, 1), None),
+        (And((Exists("s", weight=0.7), Exists("x", weight=0.3))), 0.7, 0.7),
+        (And((Exists("s", weight=0.7), Exists("x", weight=0.3))), 0.700001, None),
+        (In("n", (7, 8), (0.2, 2.0)), 0.1, 0.1),
+        (Or((Exists("s", weight=5e-7), Exists("n", weight=3e-6), Exists("x", weight=3e-6))), 0.5, 0.5),
     ],
     ids=repr,
 )

@@ -76,11 +76,13 @@ def test_subscribe_puts_the_filter_on_the_topic_and_unsubscribe_a_null_value(toc
     ]
 
 
-def test_subscribe_takes_a_tree_and_a_filter_from_stdin(tocsin: CommandLine) -> None:
+def test_subscribe_takes_a_tree_a_filter_from_stdin_and_a_mode(tocsin: CommandLine) -> None:
     tree = {"op": "in", "attribute": "kind", "values": ["a", 1, True]}
     assert tocsin("subscribe", "tree", "--expression", json.dumps(tree)).returncode == 0
     assert tocsin("subscribe", "text", "@-", stdin="kind = 'a'\n  or kind = 'b'\n").returncode == 0
+    assert tocsin("subscribe", "part", "a = 1^2 and b > 1", "--mode", "threshold", "--threshold", "0.5").returncode == 0
     records = dict(tocsin.records(tocsin.subscriptions))
+    assert records[b"part"] == {"filter": "a = 1^2 and b > 1", "mode": "threshold", "threshold": 0.5}
     assert records[b"tree"] == {"expression": tree}
     assert records[b"text"] == {"filter": "kind = 'a'\n  or kind = 'b'"}
 
