@@ -87,7 +87,8 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
         points, turned = scores.points[0], turning(tree)
     else:
         weighing = weigh(subscription, tree, event)
-        points, turned = weighing.total, Turning(weighing.turning, weighing.flips, bool(weighing.turning), len(leaves))
+        points = weighing.total
+        turned = Turning(weighing.turning, weighing.flips, bool(weighing.turning), True, len(leaves))
     return Explanation(
         subscription,
         event,

@@ -25,6 +25,7 @@ def as_plain(explanation: Explanation) -> dict[str, Any]:
         "mode": subscription.mode,
         "in_time": explanation.in_time,
         "distance": _finite(explanation.distance),
+        "is_least": explanation.turning.is_least,
         "missing": list(explanation.missing),
     }
     weighing = explanation.weighing

@@ -65,6 +65,8 @@ def _remarks(explanation: Explanation) -> list[Text]:
     count, predicates = int(turning.fewest), counted(turning.predicates, "predicate")
     others = "" if explanation.in_time else " and its validity"
     cure = f"if just {'that' if count == 1 else 'those'} changed{others}, it would match"
+    if not turning.is_least:
+        cure += "; perhaps fewer would do, which would take too long to find out"
     if not turning.turns:
         cure = "some of them stand in several places, and no small change was found with which it would match"
     lines.append(Text(f"kept away by {count:,} of its {predicates}: {cure}", style=MISSING))

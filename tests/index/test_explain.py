@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +132,43 @@ def test_predicates_that_turn_together_turn_the_answer_and_no_fewer_do(expressio
     assert found.predicates == len(predicates)
     chosen = tuple(what for at, what in zip(places, positive, strict=True) if at in found.places)
     assert turned_by(chosen) == found.turns == bool(found.places)
+    assert found.is_least
+
+
+@pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_predicates_that_stand_in_many_places_the_fewest_are_found(seed: int, width: int) -> None:
+    rng, predicates = np.random.default_rng([seed, width]), 16
+    clauses = [rng.choice(predicates, width, replace=False).tolist() for _ in range(30)]
+    tree = And(tuple(Or(tuple(In("a", (p,)) for p in clause)) for clause in clauses))
+    sets = np.arange(1 << predicates)
+    turns = np.logical_and.reduce([sets & sum(1 << p for p in clause) != 0 for clause in clauses])
+    fewest = int(np.bitwise_count(sets[turns]).min())
+
+    found = turning(outline(tree, lambda leaf: False))
+
+    assert (found.fewest, found.turns, found.is_least) == (fewest, True, True)
+    marked = {tree_leaf.values[0] for tree_leaf in _leaves_at(tree, found.places)}
+    assert len(marked) == fewest
+    assert all(marked & set(clause) for clause in clauses)
+
+
+def test_where_the_search_ends_early_a_set_that_turns_the_tree_is_told_and_that_fewer_may_do() -> None:
+    rng = np.random.default_rng(5)
+    clauses = [rng.choice(60, 3, replace=False).tolist() for _ in range(120)]
+    tree = And(tuple(Or(tuple(In("a", (p,)) for p in clause)) for clause in clauses))
+
+    found = turning(outline(tree, lambda leaf: False), 20_000)
+
+    marked = {leaf.values[0] for leaf in _leaves_at(tree, found.places)}
+    assert (found.turns, found.is_least) == (True, False)
+    assert found.fewest == len(marked) < 40
+    assert all(marked & set(clause) for clause in clauses)
+
+
+def _leaves_at(tree: Expression, places: tuple[int, ...]) -> list[In]:
+    nodes = outline(tree, lambda leaf: False).nodes
+    return [node for place in places if isinstance(node := nodes[place], In)]
 
 
 def _positive(leaf: Any) -> object:
