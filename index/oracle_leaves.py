@@ -33,7 +33,7 @@ from schemas.instants import instant
 from schemas.patterns import full_match
 from schemas.records import Event
 from schemas.shares import share_units
-from schemas.texts import analyser, fold, glob_regex, tokens
+from schemas.texts import analyser, fold, glob_ignoring_case, glob_regex, tokens
 from schemas.values import Value, ValueKey, same_value, score_term, value_key
 from schemas.versions import version_key
 
@@ -159,8 +159,11 @@ def _text_holds(leaf: Leaf, value: str) -> bool:
     match leaf:
         case Matches(_, pattern):
             return full_match(pattern, value)
-        case Glob(_, pattern, ignore_case):
-            return full_match(glob_regex(_folded(pattern, ignore_case)), _folded(value, ignore_case))
+        case Glob(_, pattern, False):
+            return full_match(glob_regex(pattern), value)
+        case Glob(_, pattern):
+            regex, is_folded = glob_ignoring_case(pattern)
+            return full_match(regex, _folded(value, is_folded))
         case StartsWith(_, text, ignore_case):
             return _folded(value, ignore_case).startswith(_folded(text, ignore_case))
         case EndsWith(_, text, ignore_case):

@@ -34,7 +34,7 @@ from schemas.expression import (
     Within,
 )
 from schemas.instants import instant
-from schemas.texts import analyser, fold, glob_regex, prefix_bounds, tokens
+from schemas.texts import analyser, fold, glob_ignoring_case, glob_regex, prefix_bounds, tokens
 from schemas.values import Value
 from schemas.versions import version_key
 
@@ -86,7 +86,8 @@ def _contains(leaf: Contains) -> Expression:
 
 def _glob(leaf: Glob) -> Expression:
     if leaf.ignore_case:
-        return Matches(Derive("~fold", leaf.attribute), glob_regex(fold(leaf.pattern)))
+        pattern, is_folded = glob_ignoring_case(leaf.pattern)
+        return Matches(Derive("~fold", leaf.attribute) if is_folded else leaf.attribute, pattern)
     return Matches(leaf.attribute, glob_regex(leaf.pattern))
 
 

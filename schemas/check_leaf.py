@@ -41,7 +41,7 @@ from schemas.instants import instant
 from schemas.limits import Limits
 from schemas.patterns import compile_pattern
 from schemas.records import Mode
-from schemas.texts import fold, glob_regex, tokens
+from schemas.texts import fold, glob_ignoring_case, glob_regex, tokens
 from schemas.values import ValueKey, value_key
 from schemas.versions import version_key
 
@@ -186,7 +186,7 @@ def _check_matches(leaf: Matches, limits: Limits) -> None:
 def _check_glob(leaf: Glob, limits: Limits) -> None:
     """Check a glob pattern as it will be used, folded or not."""
     try:
-        pattern = glob_regex(fold(leaf.pattern) if leaf.ignore_case else leaf.pattern)
+        pattern = glob_ignoring_case(leaf.pattern)[0] if leaf.ignore_case else glob_regex(leaf.pattern)
     except Refused as refused:
         raise Refused(refused.code, refused.message, ".pattern") from None
     _check_pattern(pattern)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import re2
@@ -15,6 +16,10 @@ ANALYSERS: Final = ("words", "whole")
 _WORDS = regex.compile(r"(?ws)\b.+?\b")
 _LAST_CODE_POINT = "\U0010ffff"
 _BEFORE_SURROGATES, _AFTER_SURROGATES = "\ud7ff", "\ue000"
+
+
+_TAKEN_LITERALLY = re.compile(r"\\.", re.DOTALL)
+_ONE_CHARACTER = re.compile(r"[?\[]")
 
 
 class _Default:
@@ -107,6 +112,22 @@ def glob_regex(pattern: str) -> str:
             parts.append(re2.escape(character))
         place += 1
     return "".join(parts)
+
+
+def glob_ignoring_case(pattern: str) -> tuple[str, bool]:
+    """Return a glob pattern that ignores case as a regular expression, and whether what it is to match is folded.
+
+    Where something stands for one character, letters are compared one by one, since folding may make several of one.
+
+    Raises
+    ------
+    Refused
+        As `glob_regex`.
+    """
+    regex = glob_regex(pattern)
+    if _ONE_CHARACTER.search(_TAKEN_LITERALLY.sub("", pattern)):
+        return f"(?i){regex}", False
+    return glob_regex(fold(pattern)), True
 
 
 def _literal(pattern: str, place: int) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas import texts
 from schemas.errors import Refused, TocsinError
 from schemas.patterns import compile_pattern, full_match
-from schemas.texts import fold, glob_regex, prefix_bounds, set_analyser, tokens
+from schemas.texts import fold, glob_ignoring_case, glob_regex, prefix_bounds, set_analyser, tokens
 
 EDGES = "ab\ud7ff\ue000\uffff\U00010000\U0010ffff\0"
 TEXT = st.one_of(st.text(EDGES, max_size=4), st.text(max_size=4))
@@ -121,6 +121,20 @@ def test_any_glob_is_refused_or_compiles_and_an_escaped_text_matches_itself_alon
     escaped = glob_regex("".join("\\" + character for character in text))
     assert full_match(escaped, text)
     assert full_match(escaped, other) == (text == other)
+
+
+@given(
+    st.lists(st.sampled_from((*PIECES, "ß", "S", "İ", "[ß]", "[A-z]", "[!ſ]")), max_size=6).map("".join),
+    st.text("abßSsſİi_.", max_size=6),
+)
+def test_a_glob_that_ignores_case_fits_all_that_it_fits_with_case(pattern: str, text: str) -> None:
+    found, is_folded = glob_ignoring_case(pattern)
+    assert full_match(found, fold(text) if is_folded else text) >= full_match(glob_regex(pattern), text)
+    for other in (text.upper(), text.lower()):
+        if len(other) == len(text) and fold(other) == fold(text):
+            assert full_match(found, fold(other) if is_folded else other) == full_match(
+                found, fold(text) if is_folded else text
+            )
 
 
 @pytest.mark.parametrize("pattern", ["a\\", "[", "[]", "[!]", "[a", "x[a-", "[z-a]", "[a\\]", "[\\"])
