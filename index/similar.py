@@ -3,7 +3,9 @@
 Two normal forms are the same when they differ in nothing but the order of arguments and of listed values. How near two
 others are is the weighted Jaccard similarity of their distinct leaves: what both have over what either has. A leaf
 weighs 1: one half is its attribute with the kind of test, the other half is shared by what it lists or bounds, so
-``origin in ('JFK', 'LGA')`` and ``origin = 'JFK'`` have three quarters of a leaf in common.
+``origin in ('JFK', 'LGA')`` and ``origin = 'JFK'`` have three quarters of a leaf in common. Of a bound count the side,
+the value, and whether the value itself is inside: ``price > 100`` is nearer to ``price >= 100`` than to
+``price > 101``, and to this than to ``price < 100``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ from schemas.values import INT64_MAX, INT64_MIN, Value
 
 REMEMBERED_LEAVES = 200_000
 """How many distinct leaves are remembered in a scan; the subscriptions of an index share most of theirs."""
+
+LEAST = 0.25
+"""What is less similar is not told: some attribute in common is not nearly the same."""
+
+_SIDES = {"gt": "lower", "ge": "lower", "lt": "upper", "le": "upper"}
 
 _INNER = (And, Or, Not)
 
@@ -75,7 +82,7 @@ class Digests(NamedTuple):
 def similar(subscriptions: Iterable[Subscription], wanted: Subscription, limit: int) -> list[Similar]:
     """Return the ``limit``, at least 1, that resemble a subscription most, in the order of `Relation`.
 
-    Of two that are as near, the one of the lower id comes first; those that have nothing in common never come.
+    Of two that are as near, the one of the lower id comes first; those under `LEAST` never come.
     """
     forms = Forms()
     tree = flat_tree(truth(wanted))
@@ -90,7 +97,7 @@ def similar(subscriptions: Iterable[Subscription], wanted: Subscription, limit: 
                 relation, similarity = _relation(digests, forms.digests(subscription, tree)), 1.0
             else:
                 relation, similarity = Relation.NEAR, _jaccard(leaves, features, others)
-            if similarity:
+            if similarity >= LEAST:
                 entry = Similar(subscription, relation, similarity)
                 yield _ORDER[relation], -similarity, subscription.id, entry
 
@@ -170,7 +177,11 @@ def _leaf_form(leaf: Expression, negated: bool) -> LeafForm:
     members.pop("weight", None)
     listed = members.pop("values", ())
     items = {_encode(("value", _plain(value))) for value in listed}
-    items |= {_encode((name, _plain(content))) for name, content in members.items() if content not in (None, False)}
+    for name, content in members.items():
+        if content not in (None, False):
+            side = _SIDES.get(name)
+            items |= {_encode((side,)), _encode((side, _plain(content)))} if side else set()
+            items.add(_encode((name, _plain(content))))
     pairs = zip(listed, (1.0,) * len(listed) if weights is None else weights, strict=True)
     weighted = sorted({_encode((_plain(value), float(weight))) for value, weight in pairs})
     silent = _digest(head, *sorted(items))
@@ -197,7 +208,8 @@ def _jaccard(
             if feature in features:
                 common[feature] = common.get(feature, 0.0) + weight
     shared = sum(min(weight, features[feature]) for feature, weight in common.items())
-    return shared / (len(leaves) + len(others) - shared) if shared else 0.0
+    # rounded, so that parts of thirds do not decide between two that are as near
+    return round(shared / (len(leaves) + len(others) - shared), 9) if shared else 0.0
 
 
 def _plain(value: Any) -> Value:

@@ -93,6 +93,19 @@ def test_mode_and_threshold_are_part_of_what_a_subscription_says() -> None:
     assert similar([other], wanted, 1)[0].relation is Relation.LEAVES
 
 
+def test_bounds_are_nearer_the_more_they_have_in_common_and_what_has_little_is_not_told() -> None:
+    filters = {
+        "e-same": "price > 100",
+        "d-inside": "price >= 100",
+        "c-other": "price > 101",
+        "b-opposite": "price < 100",
+        "a-little": "price < 7 and kind = 'a' and origin = 'JFK'",
+    }
+    subscriptions = [Subscription(id_, parse_filter(text)) for id_, text in filters.items()]
+    found = similar(subscriptions, Subscription("", parse_filter("price > 100")), 10)
+    assert [entry.subscription.id for entry in found] == ["e-same", "d-inside", "c-other", "b-opposite"]
+
+
 def test_the_nearest_share_most_and_ties_go_by_id() -> None:
     filters = {
         "z-same": WANTED,
