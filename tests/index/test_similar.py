@@ -124,7 +124,7 @@ def test_the_nearest_share_most_and_ties_go_by_id() -> None:
         "b-origin-only",
         "other-bound",
     ]
-    assert [round(entry.similarity, 3) for entry in found] == [1.0, 0.778, 0.5, 0.5, 0.2]
+    assert [round(entry.similarity, 3) for entry in found] == [1.0, 0.778, 0.5, 0.5, 0.286]
     assert len(similar(subscriptions, subscriptions[0], 2)) == 2
 
 
