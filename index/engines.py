@@ -66,7 +66,7 @@ def check_builder(directory: AnyPath | IndexDirectory, segments: Iterable[Segmen
     TocsinError
         Another engine built one of them.
     DamagedFile
-        A segment's file is missing, torn or altered.
+        A segment's file is missing or torn, or what it says of itself was altered.
     """
     for entry in segments:
         segment = Segment.open(directory, entry.segment.name)

@@ -22,19 +22,30 @@ Places = npt.NDArray[np.int64]
 """int64 [subscriptions, 2]: index into a snapshot's segments, ordinal in that segment."""
 
 
-def open_version(directory: AnyPath, version: int | None = None) -> Snapshot:
+def open_version(directory: AnyPath, version: int | None = None, whole: bool = False) -> Snapshot:
     """Open a version of the index; None takes the latest, also while the job publishes and collects garbage.
 
     Nothing is pinned: what is open stays readable, because a mapped file lives as long as its map.
+
+    Parameters
+    ----------
+    directory
+        The index directory.
+    version
+        Which one.
+    whole
+        Whether segments are compared with all of their checksums, at under half a second a gigabyte. Who did not read
+        the files whole before wants that: compiled code that meets altered arrays may end the process.
 
     Raises
     ------
     TocsinError
         There is no index in the directory, or not that version of it.
     DamagedFile
-        Some file of the version is missing, torn or altered.
+        Some file of the version is missing, torn or altered; without ``whole``, an altered array of a large segment is
+        not found.
     """
-    reader = IndexReader(directory, [make() for make in ENGINES.values()])
+    reader = IndexReader(directory, [make() for make in ENGINES.values()], whole)
     while True:
         wanted = need_version(directory, version)
         try:

@@ -144,12 +144,15 @@ class IndexReader:
         The index directory; it may not exist yet.
     engines
         The engines that the segments may name.
+    whole
+        Whether each segment's checksums are all compared when it is opened; otherwise those of small ones are, which
+        suffices where the job's start has read every file.
     """
 
-    def __init__(self, directory: AnyPath | IndexDirectory, engines: Iterable[Engine]) -> None:
+    def __init__(self, directory: AnyPath | IndexDirectory, engines: Iterable[Engine], whole: bool = False) -> None:
         self._layout = IndexDirectory.of(directory)
         self._engines = {engine.name: engine for engine in engines}
-        self._cache = SegmentCache(self._layout)
+        self._cache = SegmentCache(self._layout, whole)
         self._current: dict[Shard | None, Snapshot] = {}
         self._manifest = EMPTY
 
@@ -166,7 +169,8 @@ class IndexReader:
         Raises
         ------
         DamagedFile
-            Some file of the version is missing, torn or altered; the version is not opened in part.
+            Some file of the version is missing, torn or, as far as that is looked at, altered; the version is not
+            opened in part.
         TocsinError
             A segment was built by an engine that this reader was not given, or the index by another analyser than
             this process's, or it has another number of shards.

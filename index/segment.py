@@ -192,7 +192,8 @@ class Segment:
         Raises
         ------
         DamagedFile
-            The file is missing, torn or altered.
+            The file is missing, torn or altered; of a large one without ``whole``, arrays that were altered are not
+            found.
         """
         file = open_arrays(IndexDirectory.of(directory).segment(name), KIND, WHOLE if whole else VERIFY_LIMIT)
         rows = _rows(file)

@@ -10,10 +10,11 @@ from index.segment import Segment
 
 
 class SegmentCache:
-    """Opens each segment once; segments are immutable, so a name always means the same content."""
+    """Opens each segment once, ``whole`` or not; segments are immutable, so a name always means the same content."""
 
-    def __init__(self, layout: IndexDirectory) -> None:
+    def __init__(self, layout: IndexDirectory, whole: bool = False) -> None:
         self._layout = layout
+        self._whole = whole
         self._open: dict[str, Segment] = {}
 
     def get(self, entry: SegmentEntry) -> Segment:
@@ -22,11 +23,11 @@ class SegmentCache:
         Raises
         ------
         DamagedFile
-            Its file is missing, torn, altered or not the one that the entry names.
+            Its file is missing, torn, altered as far as `Segment.open` looks, or not the one that the entry names.
         """
         name = entry.segment.name
         if name not in self._open:
-            self._open[name] = Segment.open(self._layout, name)
+            self._open[name] = Segment.open(self._layout, name, self._whole)
         self._open[name].expect(entry.segment)
         return self._open[name]
 

@@ -40,12 +40,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 def look_into(
     context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, Snapshot]:
-    """Return the settings and an open version of the index that they, or ``--index``, name."""
+    """Return the settings and an open version of the index that they, or ``--index``, name.
+
+    Its files are read whole first: no start of a job vouches for them here.
+    """
     named = [] if index is None else [f"job.index_dir={index}"]
     settings = load(context, config, [*(overrides or []), *named])
     from index.live import open_version
 
-    return settings, open_version(settings.job.index_dir, version)
+    return settings, open_version(settings.job.index_dir, version, whole=True)
 
 
 def look_for(

@@ -20,7 +20,7 @@ from index.directory import IndexDirectory
 from index.event_block import EventBlock
 from index.observed.collector import Collector
 from index.observed.store import add
-from index.segment import write_segment
+from index.segment import VERIFY_LIMIT, write_segment
 from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
@@ -324,6 +324,28 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
         assert result.stderr.startswith("tocsin: ")
         assert said in result.stderr
         assert "Traceback" not in result.stderr
+
+
+LOOKING = ("explain late EVENT", "explain EVENT", "similar a=1", "verify EVENT", "index stats", "index export")
+
+
+@pytest.mark.parametrize("command", [*LOOKING, "index verify"])
+def test_a_bit_that_flipped_in_a_large_array_is_one_sentence(command: str, event: str, tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    late = Subscription("late", parse_filter("origin = 'JFK'"), labels={"note": "x" * 2 * VERIFY_LIMIT})
+    info = write_segment(path, BlockEngine(), [late])
+    IndexWriter(path).publish([info], [], {0: 1})
+    file = IndexDirectory.of(path).segment(info.name)
+    content = bytearray(file.read_bytes())
+    content[content.index(b"xxxx") + VERIFY_LIMIT] ^= 1
+    file.write_bytes(content)
+    result = tocsin(path, *(event if word == "EVENT" else word for word in command.split()))
+    assert result.returncode == 1
+    said = result.stdout if command == "index verify" else result.stderr
+    assert f"{file}" in said
+    assert "found checksum" in said
+    assert "of array labels/data, wanted" in said
+    assert len(result.stderr.splitlines()) <= 1
 
 
 def test_a_terminal_gets_colours(index: Path, event: str) -> None:
