@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,15 @@ TEMPORARY = ".tmp"
 """Suffix of files that are being written; one that outlives its writer is garbage."""
 
 Bytes = bytes | memoryview
+
+_WRITABLE = (
+    "The index wants a local file system with free space, hard links and permission to write; free some space or name "
+    "another index directory."
+)
+_READABLE = (
+    "The index directory must be a folder all of whose files this user may read, on a disk without faults; see to that "
+    "or name another index directory."
+)
 
 
 def make_folder(path: Path) -> None:
@@ -61,10 +70,11 @@ def read(path: Path) -> bytes:
     DamagedFile
         It is missing.
     """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DamagedFile(path, "no such file", "the file") from None
+    with _explained(path, "read"):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            raise DamagedFile(path, "no such file", "the file") from None
 
 
 def map_readonly(path: Path) -> npt.NDArray[np.uint8]:
@@ -75,38 +85,43 @@ def map_readonly(path: Path) -> npt.NDArray[np.uint8]:
     DamagedFile
         It is missing or empty.
     """
-    try:
-        # Numba has a type of its own for np.memmap; a plain array keeps one compiled form of each kernel.
-        return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
-    except FileNotFoundError:
-        raise DamagedFile(path, "no such file", "the file") from None
-    except ValueError:
-        raise DamagedFile(path, "an empty file", "arrays and a footer") from None
+    with _explained(path, "read"):
+        try:
+            # Numba has a type of its own for np.memmap; a plain array keeps one compiled form of each kernel.
+            return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+        except FileNotFoundError:
+            raise DamagedFile(path, "no such file", "the file") from None
+        except ValueError:
+            raise DamagedFile(path, "an empty file", "arrays and a footer") from None
 
 
 def remove(path: Path) -> None:
     """Remove a file; one that is gone already is fine."""
-    with failpoints.around("remove", path):
+    with _explained(path, "remove"), failpoints.around("remove", path):
         path.unlink(missing_ok=True)
 
 
 def touch(path: Path) -> None:
     """Make a file young again, so that garbage collection leaves it to its writer for another grace period."""
-    with contextlib.suppress(FileNotFoundError), failpoints.around("touch", path):
+    with _explained(path), contextlib.suppress(FileNotFoundError), failpoints.around("touch", path):
         os.utime(path)
 
 
 def names(folder: Path, suffix: str = "") -> list[str]:
     """Return the names in a folder that end in ``suffix``, ascending; a folder that does not exist has none."""
-    try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(suffix))  # noqa: PTH208 (no Path objects)
-    except FileNotFoundError:
-        return []
+    with _explained(folder, "read"):
+        try:
+            found = os.listdir(folder)  # noqa: PTH208 (no Path objects)
+        except FileNotFoundError:
+            return []
+    return sorted(name for name in found if name.endswith(suffix))
 
 
 def folders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, ascending; one that does not exist has none."""
-    return [name for name in names(folder) if (folder / name).is_dir()]
+    found = names(folder)
+    with _explained(folder, "read"):
+        return [name for name in found if (folder / name).is_dir()]
 
 
 def ages(folder: Path, suffix: str) -> dict[str, float]:
@@ -121,18 +136,23 @@ def forget(path: Path) -> bool:
 
 def age(path: Path) -> float:
     """Return the seconds since a file was written or touched; 0 for a file that is gone."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    found = _stat(path)
+    return 0.0 if found is None else time.time() - found.st_mtime
 
 
 def length(path: Path) -> int:
     """Return the length of a file; 0 for one that is gone."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    found = _stat(path)
+    return 0 if found is None else found.st_size
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """Return what the disk says of a file; None for one that is gone."""
+    with _explained(path, "read"):
+        try:
+            return path.stat()
+        except FileNotFoundError:
+            return None
 
 
 @contextlib.contextmanager
@@ -154,14 +174,13 @@ def _temporary(path: Path, chunks: Iterable[Bytes]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusal into a sentence with the cure."""
+def _explained(path: Path, operation: Literal["write", "remove", "read"] = "write") -> Iterator[None]:
+    """Turn the operating system's refusal into a sentence with the cure; every operation stands under it."""
     try:
         yield
     except OSError as error:
         raise TocsinError(
-            f"Cannot write {path}: {error.strerror or error}. The index wants a local file system with free space, "
-            "hard links and permission to write; free some space or name another index directory."
+            f"Cannot {operation} {path}: {error.strerror or error}. {_READABLE if operation == 'read' else _WRITABLE}"
         ) from error
 
 

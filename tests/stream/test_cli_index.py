@@ -311,6 +311,7 @@ def test_index_stats_may_look_at_a_sample(index: Path) -> None:
 
 def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, event: str, tmp_path: Path) -> None:
     expected = [
+        (tocsin(Path(event), "index", "stats"), "/event.json/manifests: Not a directory. The index directory must be"),
         (tocsin(tmp_path / "none", "explain", "late-jfk", event), "there is no index in"),
         (tocsin(index, "explain", "no-such-id", event), "no subscription 'no-such-id'"),
         (tocsin(index, "explain", "late-jfk", "/no/such.json"), "/no/such.json"),
