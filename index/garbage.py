@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import msgspec
 
 from index import files
 from index.directory import DEAD, INCREMENT, MANIFEST, SEGMENT, AnyPath, IndexDirectory
-from index.files import TEMPORARY, Location
+from index.files import TEMPORARY, DamagedFile, Location
 from index.manifest import Manifest, read_manifest, versions
 from index.pins import pinned_versions
 from index.remote_path import TOUCHED
@@ -40,7 +41,8 @@ def collect(
 
     1. List the old files before reading any manifest: a file that is published meanwhile is made young by its
        publisher.
-    2. Keep the latest version, pinned versions, and versions superseded a short time ago.
+    2. Keep the latest version, pinned versions, and versions superseded a short time ago, as far as no other collector
+       removes them.
     3. Remove the other manifests before any file, so that no manifest ever names a missing file.
     4. Remove the listed files that no kept manifest names and that are still old.
 
@@ -57,8 +59,9 @@ def collect(
     layout = IndexDirectory.of(directory)
     suspects = _old_files(layout, superseded, unpublished)
     present = versions(layout)
-    kept = _kept(layout, present, superseded)
-    manifests = [read_manifest(layout, version) for version in sorted(kept)]
+    needed = set(present[-1:]) | pinned_versions(layout).intersection(present)
+    kept = needed | _recent(layout, present, superseded)
+    manifests = list(_manifests(layout, needed, kept))
     dropped = [version for version in present if version not in kept]
     for version in dropped:
         files.remove(layout.manifest(version))
@@ -95,14 +98,26 @@ def _old_files(layout: IndexDirectory, superseded: float, unpublished: float) ->
     ]
 
 
-def _kept(layout: IndexDirectory, present: list[int], superseded: float) -> set[int]:
-    """Return the latest version, the pinned ones, and those that were the latest until a short time ago.
+def _manifests(layout: IndexDirectory, needed: set[int], kept: set[int]) -> Iterator[Manifest]:
+    """Read the kept versions' manifests; one that is not needed may have been removed by another collector meanwhile.
+
+    That one took it for superseded a while ago, so nobody reads it any more, nor what only it names.
+    """
+    for version in sorted(kept):
+        try:
+            yield read_manifest(layout, version)
+        except DamagedFile:
+            if version in needed or version in versions(layout):
+                raise
+
+
+def _recent(layout: IndexDirectory, present: list[int], superseded: float) -> set[int]:
+    """Return the versions that were the latest until a short time ago.
 
     A version may have been the latest for days and be superseded a moment ago, so its successor's age is what counts.
     """
     ages = files.ages(layout.manifests, MANIFEST)
-    recent = {v for v, successor in pairwise(present) if ages.get(layout.manifest(successor).name, 0) < superseded}
-    return set(present[-1:]) | recent | pinned_versions(layout).intersection(present)
+    return {v for v, successor in pairwise(present) if ages.get(layout.manifest(successor).name, 0) < superseded}
 
 
 def _named_files(layout: IndexDirectory, manifest: Manifest) -> list[Location]:

@@ -230,6 +230,45 @@ def test_garbage_collection_leaves_young_files_and_versions_superseded_a_short_t
     assert versions(layout) == [3, 4, 5], "version 3 is old, but was the latest until version 4 came, which is young"
 
 
+@pytest.fixture
+def removed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Versions whose manifests another collector removes after this one has listed them."""
+    found: list[int] = []
+
+    def pinned(directory: IndexDirectory) -> set[int]:
+        for version in found:
+            files.remove(directory.manifest(version))
+        return pinned_versions(directory)
+
+    monkeypatch.setattr(garbage, "pinned_versions", pinned)
+    return found
+
+
+def test_two_may_collect_at_once(layout: IndexDirectory, removed_meanwhile: list[int]) -> None:
+    _history(layout)
+    removed_meanwhile += [2, 3]
+    assert collect(layout, superseded=60, unpublished=60).manifests == 0
+    assert versions(layout) == [1, 4, 5]
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_a_pinned_or_the_latest_manifest_that_is_missing_is_damage(
+    version: int, layout: IndexDirectory, removed_meanwhile: list[int]
+) -> None:
+    _history(layout)
+    pin(layout, "job", 0, 3)
+    removed_meanwhile.append(version)
+    with pytest.raises(DamagedFile):
+        collect(layout, superseded=60, unpublished=60)
+
+
+def test_a_superseded_manifest_that_is_torn_is_damage(layout: IndexDirectory) -> None:
+    _history(layout)
+    layout.manifest(2).write_bytes(b"")
+    with pytest.raises(DamagedFile):
+        collect(layout, superseded=60, unpublished=60)
+
+
 def test_publishing_makes_a_segment_young(layout: IndexDirectory) -> None:
     info = segment(layout, "a")
     age(layout.segment(info.name), 7200)
