@@ -19,6 +19,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -142,26 +143,31 @@ def write_arrays(path: Location, kind: str, notes: Mapping[str, str], arrays: Ma
 def open_arrays(path: Location, kind: str, limit: int = 0) -> ArrayFile:
     """Map a file and check its trailer and contents, and if it has at most ``limit`` bytes its arrays.
 
-    An object in a store is mapped from a local copy, which is fetched anew when it turns out damaged, and checked whole
-    when it was fetched.
+    An object in a store is mapped from a local copy, which is checked whole before it is kept, by whichever process
+    fetched it, and is fetched anew when it turns out damaged.
 
     Raises
     ------
     DamagedFile
-        The file is missing, torn, of another kind, or its trailer or contents were altered.
+        The file is missing, torn, of another kind, or altered: its trailer, its contents or, as far as they are
+        checked, its arrays.
     TocsinError
         The file has a format that this version cannot read.
     """
     try:
-        return _open(path, kind, WHOLE if files.is_to_be_fetched(path) else limit)
+        return _open(path, kind, limit)
     except DamagedFile:
         if not files.forget(path):
             raise
-        return _open(path, kind, WHOLE)
+        return _open(path, kind, limit)
 
 
 def _open(path: Location, kind: str, limit: int) -> ArrayFile:
-    raw = files.map_readonly(path)
+    return _checked(path, kind, limit, files.map_readonly(path, partial(_checked, path, kind, WHOLE)))
+
+
+def _checked(path: Location, kind: str, limit: int, raw: npt.NDArray[np.uint8]) -> ArrayFile:
+    """Return the file that a map holds, with its arrays checked if it has at most ``limit`` bytes."""
     checksum, encoded = _checked_contents(path, raw)
     contents = _contents_decoder.decode(encoded)
     if contents.kind != kind:

@@ -6,14 +6,13 @@ import secrets
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from index import local_files
 from index.damaged_file import DamagedFile
-from index.local_files import TEMPORARY, Bytes
+from index.local_files import TEMPORARY, Bytes, Check
 from index.remote_path import RemotePath
 
 __all__ = ["TEMPORARY", "Bytes", "DamagedFile", "Location"]
@@ -24,17 +23,21 @@ Location = Path | RemotePath
 
 def make_folder(path: Location) -> None:
     """Make a folder that only its owner may enter; parents are made as needed and an existing folder is left alone."""
-    _at(path).make_folder(path)
+    return local_files.make_folder(path) if isinstance(path, Path) else path.files.make_folder(path)
 
 
 def write_new(path: Location, chunks: Iterable[Bytes]) -> None:
     """Write a file under a name that nobody else uses; it is durable, and visible as a whole, when the call returns."""
-    _at(path).write_new(path, chunks)
+    return local_files.write_new(path, chunks) if isinstance(path, Path) else path.files.write_new(path, chunks)
 
 
 def create_exclusive(path: Location, content: bytes) -> bool:
     """Create a file as a whole unless its name is taken; return whether it was created."""
-    return bool(_at(path).create_exclusive(path, content))
+    return (
+        local_files.create_exclusive(path, content)
+        if isinstance(path, Path)
+        else path.files.create_exclusive(path, content)
+    )
 
 
 def read(path: Location) -> bytes:
@@ -45,41 +48,36 @@ def read(path: Location) -> bytes:
     DamagedFile
         It is missing.
     """
-    return bytes(_at(path).read(path))
+    return local_files.read(path) if isinstance(path, Path) else path.files.read(path)
 
 
-def map_readonly(path: Location) -> npt.NDArray[np.uint8]:
+def map_readonly(path: Location, check: Check) -> npt.NDArray[np.uint8]:
     """Return a file's bytes as one read-only memory map, which lives as long as some view of it.
 
-    Of an object in a store it is a local copy that is mapped, by all processes of the host.
+    Of an object in a store it is a local copy that is mapped, by all processes of the host. ``check`` looks at what was
+    fetched before that becomes the copy; a file on a disk is as it is.
 
     Raises
     ------
     DamagedFile
         It is missing or empty.
     """
-    mapped: npt.NDArray[np.uint8] = _at(path).map_readonly(path)
-    return mapped
-
-
-def is_to_be_fetched(path: Location) -> bool:
-    """Return whether mapping a file means to fetch it first."""
-    return not isinstance(path, Path) and bool(path.files.is_to_be_fetched(path))
+    return local_files.map_readonly(path) if isinstance(path, Path) else path.files.map_readonly(path, check)
 
 
 def forget(path: Location) -> bool:
-    """Remove the local copy of an object, so that it is fetched anew; return whether there was one."""
-    return bool(_at(path).forget(path))
+    """Remove the local copy of an object; return whether mapping the file means another try, to fetch it anew."""
+    return local_files.forget(path) if isinstance(path, Path) else path.files.forget(path)
 
 
 def remove(path: Location) -> None:
     """Remove a file; one that is gone already is fine."""
-    _at(path).remove(path)
+    return local_files.remove(path) if isinstance(path, Path) else path.files.remove(path)
 
 
 def touch(path: Location) -> None:
     """Make a file young again, so that garbage collection leaves it to its writer for another grace period."""
-    _at(path).touch(path)
+    return local_files.touch(path) if isinstance(path, Path) else path.files.touch(path)
 
 
 def ages(folder: Location, suffix: str = "") -> dict[str, float]:
@@ -87,7 +85,7 @@ def ages(folder: Location, suffix: str = "") -> dict[str, float]:
 
     A folder that does not exist has none.
     """
-    return dict(_at(folder).ages(folder, suffix))
+    return local_files.ages(folder, suffix) if isinstance(folder, Path) else folder.files.ages(folder, suffix)
 
 
 def names(folder: Location, suffix: str = "") -> list[str]:
@@ -97,7 +95,7 @@ def names(folder: Location, suffix: str = "") -> list[str]:
 
 def folders(folder: Location) -> list[str]:
     """Return the names of the folders in a folder, ascending; one that does not exist has none."""
-    return list(_at(folder).folders(folder))
+    return local_files.folders(folder) if isinstance(folder, Path) else folder.files.folders(folder)
 
 
 def numbers(folder: Location, suffix: str) -> list[int]:
@@ -108,19 +106,14 @@ def numbers(folder: Location, suffix: str) -> list[int]:
 
 def age(path: Location) -> float:
     """Return the seconds since a file was written or touched; 0 for a file that is gone."""
-    return float(_at(path).age(path))
+    return local_files.age(path) if isinstance(path, Path) else path.files.age(path)
 
 
 def length(path: Location) -> int:
     """Return the length of a file; 0 for one that is gone."""
-    return int(_at(path).length(path))
+    return local_files.length(path) if isinstance(path, Path) else path.files.length(path)
 
 
 def unique_name() -> str:
     """Return a name that no other file has; names sort roughly by time, for the eye only."""
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(8)}"
-
-
-def _at(path: Location) -> Any:
-    """Return what carries out the operations where a path is: a module or an object with these functions."""
-    return local_files if isinstance(path, Path) else path.files

@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -21,6 +21,9 @@ TEMPORARY = ".tmp"
 """Suffix of files that are being written; one that outlives its writer is garbage."""
 
 Bytes = bytes | memoryview
+
+Check = Callable[[npt.NDArray[np.uint8]], object]
+"""Raises when a file's bytes are not those that were wanted."""
 
 _WRITABLE = (
     "The index wants a local file system with free space, hard links and permission to write; free some space or name "
@@ -38,9 +41,14 @@ def make_folder(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def write_new(path: Path, chunks: Iterable[Bytes]) -> None:
-    """Write a file under a name that nobody else uses; it is durable, and visible as a whole, when the call returns."""
+def write_new(path: Path, chunks: Iterable[Bytes], check: Check | None = None) -> None:
+    """Write a file under a name that nobody else uses; it is durable, and visible as a whole, when the call returns.
+
+    What ``check`` raises of the written bytes leaves no file.
+    """
     with _explained(path), _temporary(path, chunks) as temporary:
+        if check is not None:
+            check(map_readonly(temporary))
         with failpoints.around("rename", path):
             temporary.rename(path)
         _sync_folder(path)
@@ -93,6 +101,11 @@ def map_readonly(path: Path) -> npt.NDArray[np.uint8]:
             raise DamagedFile(path, "no such file", "the file") from None
         except ValueError:
             raise DamagedFile(path, "an empty file", "arrays and a footer") from None
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is such a file."""
+    return _stat(path) is not None
 
 
 def remove(path: Path) -> None:

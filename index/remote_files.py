@@ -23,6 +23,7 @@ from obstore.store import ObjectStore, from_url
 
 from index import failpoints, local_files
 from index.damaged_file import DamagedFile
+from index.local_files import Bytes, Check
 from index.remote_path import TOUCHED, RemotePath
 from schemas.errors import TocsinError
 
@@ -32,14 +33,13 @@ CACHE_VARIABLE = "TOCSIN_CACHE_DIR"
 SLICE = 8 * 2**20
 """Bytes that are sent or fetched at a time: parts of an upload have at least five mebibytes in S3."""
 
-Bytes = bytes | memoryview
-
 
 class RemoteFiles:
     """The operations of `index.files` for one index directory in an object store.
 
-    Copies of segments and dead sets are kept by name: these never change. A copy that turns out damaged is fetched once
-    more (`forget`), and copies of objects that are gone are removed when something new is fetched.
+    Copies of segments and dead sets are kept by name: these never change. A copy is checked before it has its name, so
+    none is half-written or unchecked, whichever process fetched it. One that turns out damaged is fetched once more
+    (`forget`), and copies of objects that are gone are removed when something new is fetched.
     """
 
     def __init__(self, root: str) -> None:
@@ -72,23 +72,20 @@ class RemoteFiles:
         with _explained(path):
             return bytes(self._store.get(path.key).bytes())
 
-    def map_readonly(self, path: RemotePath) -> npt.NDArray[np.uint8]:
-        """Map the copy of an object, which is fetched when there is none."""
+    def map_readonly(self, path: RemotePath, check: Check) -> npt.NDArray[np.uint8]:
+        """Map the copy of an object; when there is none it is fetched, and ``check`` looks at what came."""
         copy = self._copy(path)
-        if not copy.exists():
-            self._fetch(path, copy)
-        return local_files.map_readonly(copy)
-
-    def is_to_be_fetched(self, path: RemotePath) -> bool:
-        """Return whether there is no copy of an object."""
-        return not self._copy(path).exists()
+        try:
+            if not local_files.is_there(copy):
+                self._fetch(path, copy, check)
+            return local_files.map_readonly(copy)
+        except DamagedFile as error:
+            raise DamagedFile(path, error.found, error.wanted) from None
 
     def forget(self, path: RemotePath) -> bool:
-        """Remove the copy of an object; return whether there was one."""
-        copy = self._copy(path)
-        there = copy.exists()
-        copy.unlink(missing_ok=True)
-        return there
+        """Remove the copy of an object, if there is one; return that it can be fetched anew."""
+        local_files.remove(self._copy(path))
+        return True
 
     def remove(self, path: RemotePath) -> None:
         """Remove an object; one that is gone already is fine."""
@@ -149,15 +146,20 @@ class RemoteFiles:
     def _copy(self, path: RemotePath) -> Path:
         return self._cache / path.key
 
-    def _fetch(self, path: RemotePath, copy: Path) -> None:
-        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _fetch(self, path: RemotePath, copy: Path, check: Check) -> None:
+        """Fetch an object, and remove the copies of those that are gone.
+
+        Copies are listed before objects: what another process fetches meanwhile is of an object that the list may lack.
+        """
+        local_files.make_folder(copy.parent)
         with _explained(path):
             found = self._store.get(path.key)
-            local_files.write_new(copy, (bytes(part) for part in found.stream(min_chunk_size=SLICE)))
+            local_files.write_new(copy, (bytes(part) for part in found.stream(min_chunk_size=SLICE)), check)
+        copies = local_files.names(copy.parent)
         kept = self.ages(path.parent, "")
-        for name in local_files.names(copy.parent):
+        for name in copies:
             if name not in kept and not name.endswith(local_files.TEMPORARY):
-                (copy.parent / name).unlink(missing_ok=True)
+                local_files.remove(copy.parent / name)
 
 
 def _cache_folder() -> Path:

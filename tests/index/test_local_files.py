@@ -18,6 +18,7 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
     "create_exclusive": (b"",),
     "read": (),
     "map_readonly": (),
+    "is_there": (),
     "remove": (),
     "touch": (),
     "names": (),

@@ -29,7 +29,7 @@ from index.manifest import VersionTaken, latest, latest_version, publish, read_m
 from index.merge_policy import MergePlan
 from index.pins import pin, pinned_versions, unpin_before
 from index.reader import IndexReader
-from index.remote_files import CACHE_VARIABLE
+from index.remote_files import CACHE_VARIABLE, RemoteFiles
 from index.remote_path import RemotePath
 from index.segment import write_segment
 from index.writer import IndexWriter
@@ -181,6 +181,42 @@ def test_an_object_that_is_damaged_or_lost_is_named(layout: IndexDirectory) -> N
     files.remove(path)
     (error,) = damage(layout, [1])
     assert error.file == path, "though the copy is whole"
+
+
+def test_of_an_object_that_is_damaged_no_copy_is_kept_for_those_who_check_less(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.segment.VERIFY_LIMIT", 0)
+    add(layout, "a")
+    path = layout.segment(latest(layout).segments[0].segment.name)
+    good = files.read(path)
+    files.forget(path)
+    files.write_new(path, [good[:100], bytes([good[100] ^ 8]), good[101:]])
+    for _ in range(2):
+        with pytest.raises(DamagedFile):
+            IndexReader(layout, [ENGINE]).at(1)
+    assert not list(Path(os.environ[CACHE_VARIABLE]).glob(f"*/segments/{path.name}*"))
+
+
+def test_what_another_process_fetches_meanwhile_stays(layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(layout, "a")
+    IndexReader(layout, [ENGINE]).at(1)
+    add(layout, "b")
+    first, second = (entry.segment.name for entry in latest(layout).segments)
+    other = cached(layout, first).with_name("other.seg")
+    files.forget(layout.segment(second))
+    listed = RemoteFiles.ages
+
+    def ages(self: RemoteFiles, folder: RemotePath, suffix: str) -> dict[str, float]:
+        found = listed(self, folder, suffix)
+        if folder == layout.segments:
+            other.write_bytes(b"of an object that came after")
+        return found
+
+    monkeypatch.setattr(RemoteFiles, "ages", ages)
+    IndexReader(layout, [ENGINE]).at(2)
+    assert cached(layout, second).exists()
+    assert other.exists()
 
 
 def test_copies_of_objects_that_are_gone_go_when_others_come(layout: IndexDirectory) -> None:
