@@ -8,9 +8,9 @@
     slots    int32  [2**k]   ordinal or -1, open addressing with linear probing, at most half full
     seed     uint64 [1]      of the hash
 
-Look-ups compare tag and bytes, so a collision costs time and never an answer. The seed is the first of 0, 1, 2, ...
-with which no key stands further than `PROBE_LIMIT` from its place: keys chosen to collide meet another seed, and equal
-keys always build equal arrays.
+Look-ups compare tag and bytes, so a collision costs time and never an answer. The seed is the first of 0 to 31 with
+which no key stands further than `PROBE_LIMIT` from its place, or 31 where each has such a key: keys chosen to collide
+under one seed meet another, and equal keys always build equal arrays.
 """
 
 from __future__ import annotations
