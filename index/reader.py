@@ -121,7 +121,7 @@ class Snapshot:
 
     def get(self, id_: str) -> Subscription | None:
         """Return the subscription with this id, or None when there is none in this version."""
-        wanted = ByteRows.of([id_.encode()])
+        wanted = ByteRows.of([id_.encode(errors="surrogatepass")])  # which no id holds
         return next((s for live in self.segments if (s := live.subscription(wanted)) is not None), None)
 
     def _fetch(self, found: Found, columns: Sequence[ByteRows]) -> list[bytes]:

@@ -127,7 +127,7 @@ def tree_of(text: str) -> msgspec.Raw:
 
     from schemas.json_syntax import parse
 
-    value = text.encode(errors="surrogateescape")
+    value = text.encode()
     parse(value, "subscription", len(value))
     return msgspec.Raw(value)
 
@@ -135,6 +135,7 @@ def tree_of(text: str) -> msgspec.Raw:
 def text_of(argument: str) -> str:
     """Return the argument, or for ``@FILE`` the file's text, for ``@-`` that of stdin."""
     if not argument.startswith("@"):
+        need_utf8(argument, f"the argument {argument!r:.60}")
         return argument
     return read_text(argument[1:])
 
@@ -142,11 +143,22 @@ def text_of(argument: str) -> str:
 def read_text(name: str) -> str:
     """Return a file's text, ``-`` meaning stdin."""
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
         raise TocsinError(f"{name} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
     except UnicodeDecodeError as error:
         raise TocsinError(f"{name} is not UTF-8 text: {error}") from error
+    need_utf8(text, name)
+    return text
+
+
+def need_utf8(text: str, name: str) -> None:
+    """Refuse text that was made of other bytes than UTF-8's, as arguments and, in some locales, stdin may be."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"{text[error.start]!r} at character {error.start + 1}"
+        raise TocsinError(f"{name} is not UTF-8 text: it has {found}; give it in UTF-8") from None
 
 
 @contextmanager

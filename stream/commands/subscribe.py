@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, say, text_of, tree_of
+from stream.commands.shared import ConfigOption, SetOption, load, need_utf8, pointing_at, say, text_of, tree_of
 
 if TYPE_CHECKING:
     from stream.settings import Settings
@@ -49,6 +49,9 @@ def subscribe(
     """
     settings = load(context, config, overrides)
     need_json(settings.subscriptions.format)
+    key = _key(id_)
+    for text in (*(label or ()), not_before, not_after):
+        need_utf8(text or "", f"the option's value {text!r:.60}")
     members: dict[str, Any] = {
         **_what(filter_, expression),
         "priority": priority,
@@ -62,7 +65,6 @@ def subscribe(
 
     from schemas.json_codec import decode_id, decode_subscription
 
-    key = id_.encode()
     value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
     with pointing_at(members.get("filter")):
         decode_subscription(decode_id(key, settings.limits), value, settings.limits)
@@ -77,10 +79,15 @@ def unsubscribe(
     from schemas.json_codec import decode_id
 
     settings = load(context, config, overrides)
-    key = id_.encode()
+    key = _key(id_)
     decode_id(key, settings.limits)
     partition, offset = _send(settings, key, None)
     say(f"unsubscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
+
+
+def _key(id_: str) -> bytes:
+    need_utf8(id_, f"the id {id_!r:.60}")
+    return id_.encode()
 
 
 def _what(filter_: str | None, expression: str | None) -> dict[str, Any]:

@@ -101,6 +101,25 @@ def test_wrong_usage_ends_with_2_and_says_so_on_stderr() -> None:
         assert "Traceback" not in result.stderr, call
 
 
+def test_arguments_that_are_not_utf8_are_refused_in_a_sentence(event: str) -> None:
+    filter_, tree = "origin = '\udcff'", '{"op":"in","attribute":"origin","values":["\udcff"]}'
+    calls = [
+        ["check", filter_, event],
+        ["check", tree, event],
+        ["subscribe", "s-1", filter_],
+        ["subscribe", "s-1", "--expression", tree],
+        ["subscribe", "s-\udcff", "a = 1"],
+        ["subscribe", "s-1", "a = 1", "--label", "desk=\udcff"],
+        ["subscribe", "s-1", "a = 1", "--not-after", "\udcff"],
+        ["unsubscribe", "s-\udcff"],
+    ]
+    for call, result in together(calls):
+        assert (result.returncode, result.stdout) == (2 if "check" in call else 1, ""), call
+        assert result.stderr.startswith("tocsin: the "), call
+        assert result.stderr.endswith("give it in UTF-8\n"), call
+        assert len(result.stderr.splitlines()) == 1, call
+
+
 def test_check_ends_with_0_for_a_match_and_prints_the_score(event: str) -> None:
     result = tocsin("check", "origin in ('JFK'^0.5, 'LGA') and carrier in ('B6', 'AA'^2)", event)
     assert (result.returncode, result.stdout) == (0, "match, score 3.5\n")

@@ -318,6 +318,11 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
         (tocsin(index, "explain", "late-jfk", "-", stdin="[]"), "the event is an array"),
         (tocsin(index, "explain", "late-jfk", event, "--time", "noon"), "'noon' is no time"),
         (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "there is no version 9 in"),
+        (tocsin(index, "explain", "\udcff", event), "no subscription '\\udcff'"),
+        (
+            tocsin(index, "similar", "a = '\udcff'"),
+            "is not UTF-8 text: it has '\\udcff' at character 6; give it in UTF-8",
+        ),
         (tocsin(index, "similar", "origin ="), "line 1, column 9"),
     ]
     for result, said in expected:
