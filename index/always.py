@@ -7,13 +7,12 @@ wants a value gives one, a negated one gives none; an AND has one when some argu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
 from index.attribute_names import base_attribute
 from index.flat_tree import FlatTree, flat_tree
-from index.weighted_leaves import truth
 from schemas.expression import And, Expression, Not, NotExists, NotIn, Or
 from schemas.records import Subscription
 
@@ -48,14 +47,6 @@ class Member(NamedTuple):
     kind: Kind
     advice: str
     leaves: int
-
-
-def always_listed(subscriptions: Iterable[Subscription]) -> Iterator[Member]:
-    """Yield the subscriptions that are looked at for every event."""
-    for subscription in subscriptions:
-        member = always_member(subscription, truth(subscription))
-        if member is not None:
-            yield member
 
 
 def always_member(subscription: Subscription, normal: Expression) -> Member | None:

@@ -30,8 +30,6 @@ from index.observed import store
 from schemas.errors import TocsinError
 from schemas.texts import ANALYSERS, set_analyser
 
-__all__ = ["compact", "due", "merge", "startable", "watch"]
-
 MERGES_AT_ONCE = 2
 """A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
 

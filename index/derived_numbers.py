@@ -24,7 +24,7 @@ CODES = {
 }
 """The functions as kernels know them; those up to `_LAST_BINARY` take an argument."""
 
-_MOD, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _ABS, _ROUND, _FLOOR, _CEIL = CODES.values()
+_MOD, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _ABS, _ROUND, _FLOOR, _ = CODES.values()
 _LAST_BINARY = _DIVIDE
 
 DOUBLE, WHOLE, NONE, OPEN = range(4)

@@ -61,12 +61,6 @@ def derived_values(function: str, args: Args, value: Value) -> tuple[Value, ...]
     return known.apply(value, args)
 
 
-def derive(function: str, args: Args, value: Value) -> Value | None:
-    """Return the one result of a function for one value, None when it has none or is one of several results."""
-    results = derived_values(function, args, value)
-    return results[0] if len(results) == 1 else None
-
-
 def check_function(function: str, args: Args, path: str = "") -> None:
     """Check that a subscription may call a function with these arguments.
 

@@ -11,7 +11,6 @@ from schemas.expression import (
     Contains,
     Exists,
     Expression,
-    In,
     Matches,
     Not,
     NotExists,
@@ -124,12 +123,10 @@ class Vocabulary:
         self._lists: dict[tuple[str, tuple[Value, ...], tuple[type, ...]], Listed] = {}
 
     def literal(self, leaf: Expression) -> Literal:
-        """Return the literal of a leaf in normal form."""
+        """Return the literal of a leaf in normal form but an ``in``, whose list `listed` gives."""
         match leaf:
             case Not(arg):
                 return self.literal(arg) ^ 1
-            case In(attribute, values):
-                return self.listed(attribute, values).predicate << 1
             case NotIn(attribute, values):
                 return self.listed(attribute, values).predicate << 1 | 1
             case Range():

@@ -77,11 +77,6 @@ def carried(layout: IndexDirectory, segments: Iterable[SegmentEntry]) -> EventSt
     return best
 
 
-def is_whole(path: Location) -> bool:
-    """Return whether a file of statistics can be read; who needs it goes on without it otherwise."""
-    return _read(path) is not None
-
-
 def _write(path: Location, statistics: EventStatistics, included: Iterable[str]) -> None:
     names = msgspec.msgpack.encode(tuple(included))
     arrays = {"statistics": as_array(encode(statistics)), "included": as_array(names)}

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from index.compaction import due, merge
+from index.compaction import due
 from index.engine import Engine
 from index.engines import ENGINES, engine_named
 from index.event_block import EventBlock
 from index.manifest import latest
+from index.merge import merge
 from index.oracle import best_matches
 from index.reader import IndexReader
 from index.segment import write_segment

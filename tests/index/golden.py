@@ -17,10 +17,10 @@ import msgspec
 from index import segment
 from index.array_file import FORMAT
 from index.block.engine import BlockEngine
-from index.compaction import merge
 from index.directory import IndexDirectory
 from index.event_block import EventBlock
 from index.manifest import latest
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.observed import store
 from index.observed.collector import Collector

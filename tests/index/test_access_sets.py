@@ -80,7 +80,12 @@ def test_equal_subscriptions_and_statistics_build_equal_bytes(
 
 def frequencies(known: EventStatistics | None, *leaves: Expression) -> list[float]:
     vocabulary = Vocabulary()
-    predicates = [vocabulary.literal(leaf) >> 1 for leaf in leaves]
+    predicates = [
+        vocabulary.listed(leaf.attribute, leaf.values).predicate
+        if isinstance(leaf, In)
+        else vocabulary.literal(leaf) >> 1
+        for leaf in leaves
+    ]
     listed = list(vocabulary.predicates)
     estimate = Frequencies(vocabulary, Ladders(p for p in listed if type(p) is Inside), known)
     return [estimate.of(listed[p]) for p in predicates]

@@ -11,13 +11,13 @@ from unittest import mock
 
 import pytest
 
-from index.compaction import merge
 from index.directory import IndexDirectory
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.files import DamagedFile
 from index.inspection import broken, damage
 from index.manifest import latest, latest_version, read_manifest, versions
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.reader import IndexReader
 from index.segment import write_segment

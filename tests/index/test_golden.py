@@ -11,11 +11,11 @@ import pytest
 
 from index.array_file import FORMAT
 from index.block.engine import BlockEngine
-from index.compaction import merge
 from index.directory import IndexDirectory
 from index.event_block import EventBlock
 from index.inspection import broken, damage
 from index.manifest import latest, read_manifest, versions
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.observed import store
 from index.pins import pin

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from index import failpoints, tail, writer
 from index.block.engine import BlockEngine
 from index.byte_rows import ByteRows
-from index.compaction import due, merge, stats_of
+from index.compaction import due, stats_of
 from index.directory import IndexDirectory
 from index.engine import Engine
 from index.event_block import EventBlock
@@ -28,6 +28,7 @@ from index.files import names
 from index.garbage import collect
 from index.inspection import broken, damage
 from index.manifest import latest, latest_version, read_manifest, versions
+from index.merge import merge
 from index.merge_policy import MergePlan, everything
 from index.oracle import best_matches
 from index.pins import pin, unpin_before

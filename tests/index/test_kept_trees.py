@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 
 from index.block.engine import BlockEngine
-from index.compaction import merge
 from index.directory import IndexDirectory
 from index.event_block import EventBlock
 from index.explain.explanation import explain
@@ -20,6 +19,7 @@ from index.explain.plain import as_plain
 from index.kept_tree import DEEPEST, restored
 from index.live import alive, need, open_version, read
 from index.manifest import latest
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.segment import Rows, write_segment
 from index.similar import Relation, similar

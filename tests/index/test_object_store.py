@@ -20,12 +20,12 @@ pytest.importorskip("obstore")
 
 from index import files
 from index.block.engine import BlockEngine
-from index.compaction import merge
 from index.directory import IndexDirectory
 from index.files import DamagedFile
 from index.garbage import collect
 from index.inspection import damage
 from index.manifest import VersionTaken, latest, latest_version, publish, read_manifest, versions
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.pins import pin, pinned_versions, unpin_before
 from index.reader import IndexReader

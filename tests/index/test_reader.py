@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.byte_rows import ByteRows
-from index.compaction import compact, due, merge
+from index.compaction import compact, due
 from index.event_block import EventBlock
 from index.files import DamagedFile
 from index.found import combine
 from index.garbage import collect
 from index.manifest import latest, latest_version
 from index.matches import MatchRows
+from index.merge import merge
 from index.merge_policy import MergePlan
 from index.oracle import best_matches
 from index.reader import IndexReader, Snapshot

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.byte_rows import ByteRows
-from index.compaction import compact, due, merge, stats_of
+from index.compaction import compact, due, stats_of
 from index.event_block import EventBlock
 from index.inspection import broken, damage
 from index.manifest import EMPTY, SegmentEntry, latest, publish, versions
+from index.merge import merge
 from index.merge_policy import FACTOR, MergePlan, SegmentStat, everything, plan
 from index.oracle import best_matches
 from index.reader import IDLE_VERSIONS, IndexReader, Snapshot
