@@ -13,6 +13,7 @@ from numba import njit
 
 from index.byte_rows import ByteRows
 from index.numbers import NumberPairs
+from index.slices import places_of, starts_of
 from index.value_rows import value_rows
 from schemas.records import Event
 from schemas.values import Value
@@ -95,9 +96,8 @@ class EventBlock:
     def take(self, rows: npt.NDArray[np.int64]) -> EventBlock:
         """Return a block of the events at ``rows``, in that order; attributes and terms are shared."""
         lengths = np.diff(self.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        offsets = starts_of(lengths, len(rows))
+        entries = places_of(self.offsets[rows], lengths)
         taken = EventBlock(
             self.attributes,
             self.values,

@@ -18,8 +18,8 @@ from index.block.layout import Bools, Int32s, Int64s
 from index.block.leaves import LeafTable
 from index.block.nodes import Branch, Node, Test
 from index.block.ordering import insert
-from index.block.rows import starts_of
 from index.kernel import inlined, kernel
+from index.slices import starts_of
 
 _INSERTED = 48
 """Clauses of so many literals are sorted by insertion."""

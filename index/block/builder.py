@@ -12,16 +12,17 @@ from index.block.alike import joined
 from index.block.clauses import ClauseReader, Clauses
 from index.block.conjunctions import Programs, compile_clauses
 from index.block.covers import add_covers
-from index.block.ladders import places_of, reach
+from index.block.ladders import reach
 from index.block.layout import Int32s, Int64s, Sizes, UInt8s
 from index.block.leaves import LeafTable, Leaves
 from index.block.literals import LiteralTable
 from index.block.nodes import Branch, Node, Test, postorder
 from index.block.postings import lay_out
 from index.block.programs import Compiler
-from index.block.rows import Arrays, Rows, number_rows, starts_of
+from index.block.rows import Arrays, Rows, number_rows
 from index.block.vocabulary import Inside, OneOf, Vocabulary
 from index.observed.statistics import EventStatistics
+from index.slices import places_of, starts_of
 from index.uncollected import no_garbage_collection
 from schemas.records import Subscription
 from schemas.values import score_term

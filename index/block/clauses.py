@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.ladders import starts_of
 from index.block.layout import NO_LEAF, Int32s, Int64s
 from index.block.leaves import Leaves
 from index.block.nodes import Branch, Node, Test
@@ -17,6 +16,7 @@ from index.block.vocabulary import ALWAYS, Vocabulary
 from index.block.weighing import Weighing, weighing
 from index.event_block import TIME_ATTRIBUTE
 from index.normal_form import FALSE, can_score
+from index.slices import starts_of
 from index.weighted_leaves import truth
 from schemas.expression import And, Expression, In, Or, Range
 from schemas.records import Subscription

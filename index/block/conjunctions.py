@@ -12,12 +12,12 @@ from itertools import chain
 import numpy as np
 
 from index.block.clauses import Clauses
-from index.block.ladders import places_of, starts_of
 from index.block.layout import ALL, NO_LEAF, SUM, Bools, Float64s, Int32s, Int64s, UInt8s
 from index.block.leaves import LeafTable
 from index.block.literals import LiteralTable
 from index.block.programs import COPIES, NO_SCORE, Compiled, Compiler, Program, leaf_words
 from index.kernel import kernel
+from index.slices import places_of, starts_of
 
 _INSERTED = 48
 """Clauses of so many literals are sorted by insertion."""

@@ -10,28 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from index.block.layout import REACH, Int32s, Int64s
+from index.block.layout import REACH, Int32s
 from index.block.vocabulary import Inside
 from index.byte_rows import ByteRows
 from index.numbers import NumberPairs
+from index.slices import starts_of
 from index.terms import text_bytes
 from schemas.values import Number
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-def places_of(starts: Int64s, lengths: Int64s) -> Int64s:
-    """Return the indices of the slices that begin at ``starts`` and have these lengths, one slice after the other."""
-    ends = np.cumsum(lengths)
-    places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
-    return places
-
-
-def starts_of(lengths: Iterable[int], count: int) -> Int64s:
-    """Return the running sum of the lengths, from 0."""
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, count), out=starts[1:])
-    return starts
 
 
 def reach(high: Int32s) -> Int32s:

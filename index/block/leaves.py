@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.layout import Bools, Float64s, Int32s, Int64s
-from index.block.rows import Arrays, starts_of
+from index.block.rows import Arrays
 from index.block.vocabulary import Listed
+from index.slices import starts_of
 from schemas.values import SCORE_SCALE
 
 

@@ -11,10 +11,10 @@ from itertools import chain
 
 import numpy as np
 
-from index.block.ladders import starts_of
 from index.block.layout import INTERVAL, LAST, LAZY, NEGATED, ROW_SHIFT, Bools, Float64s, Int32s, Int64s
 from index.block.rows import Rows
 from index.kernel import kernel
+from index.slices import starts_of
 
 
 @dataclass(frozen=True, eq=False)

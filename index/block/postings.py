@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from index.block.alike import OwnerLists
 from index.block.conjunctions import Programs
-from index.block.ladders import places_of
 from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s
 from index.block.leaves import LeafTable
 from index.block.programs import COPIES
 from index.block.record_words import SHARED, Copies, WeightCodes, Written, write_records
-from index.block.rows import Arrays, Rows, starts_of
+from index.block.rows import Arrays, Rows
 from index.block.second_rows import second_rows
+from index.slices import places_of, starts_of
 from schemas.errors import TocsinError
 
 TIER_SHARES = (0.01, 0.05, 0.2)

@@ -22,16 +22,17 @@ from itertools import chain
 import numpy as np
 
 from index.block.frequencies import Frequencies
-from index.block.ladders import Arrays, Ladders, starts_of
+from index.block.ladders import Arrays, Ladders
 from index.block.layout import ALL, ROW_LIMIT, Int32s, Int64s
 from index.block.value_tests import value_tests
 from index.block.vocabulary import Everything, Inside, OneOf, Outside, Predicate, Present, Term, Vocabulary
 from index.byte_rows import ByteRows
 from index.observed.statistics import EventStatistics
+from index.slices import starts_of
 from index.terms import Dictionary, value_bytes
 from schemas.errors import TocsinError
 
-__all__ = ["Arrays", "Ladders", "Rows", "number_rows", "starts_of"]
+__all__ = ["Arrays", "Ladders", "Rows", "number_rows"]
 
 NO_ROW = -1
 

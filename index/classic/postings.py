@@ -34,6 +34,7 @@ import numpy as np
 from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, UInt16s
 from index.classic.keys import KeyTable
 from index.classic.literals import Posted
+from index.slices import places_of, starts_of
 
 SLOTS = 2**16 - 1
 """The most literals of one conjunction."""
@@ -127,25 +128,17 @@ class PostedKeys:
         predicate = np.array([literal.literal >> 1 for literal in numbers], np.int64)
         self.plain = np.array([not literal.negated for literal in numbers], np.bool_)
         lengths = table.start[predicate + 1] - table.start[predicate]
-        self.start = np.zeros(len(numbers) + 1, np.int64)
-        np.cumsum(lengths, out=self.start[1:])
-        self.key = table.key[_slices(table.start[predicate], lengths)].astype(np.int64)
+        self.start = starts_of(lengths, len(numbers))
+        self.key = table.key[places_of(table.start[predicate], lengths)].astype(np.int64)
         self.weight = np.zeros(len(self.key))
         for literal, i in numbers.items():
             if literal.weights is not None:
                 self.weight[self.start[i] : self.start[i + 1]] = literal.weights
 
 
-def _slices(starts: Int64s, lengths: Int64s) -> Int64s:
-    """Return the indices of the slices that begin at ``starts`` and have these lengths, one slice after the other."""
-    ends = np.cumsum(lengths)
-    places: Int64s = np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
-    return places
-
-
 def _expanded(posted: PostedKeys, conjunction: Int32s, slot: Int64s) -> Entries:
     lengths = np.diff(posted.start)[posted.member]
-    place = _slices(posted.start[:-1][posted.member], lengths)
+    place = places_of(posted.start[:-1][posted.member], lengths)
     return Entries(
         posted.key[place],
         np.repeat(conjunction, lengths).astype(np.int64),

@@ -39,6 +39,7 @@ from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import inlined, kernel
+from index.slices import places_of
 from schemas.values import SCORE_SCALE
 
 
@@ -124,8 +125,7 @@ def _counted(table: KeyTable, sample: EventBlock) -> Float64s:
     view = KeyReader(table.arrays).view(sample)
     start, predicate = _by_key(table)
     lengths = np.diff(start)[view.key]
-    ends = np.cumsum(lengths)
-    place = np.arange(int(lengths.sum())) + np.repeat(start[view.key] - (ends - lengths), lengths)
+    place = places_of(start[view.key], lengths)
     event = np.repeat(np.repeat(np.arange(sample.size), np.diff(view.start)), lengths)
     pairs = np.unique(event.astype(np.int64) << 32 | predicate[place])
     return np.bincount(pairs & (2**32 - 1), minlength=len(table.start) - 1) / max(sample.size, 1)

@@ -27,6 +27,7 @@ from index.classic.programs import CLOSE, holds, mark, needs_no_key, score
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import inlined, kernel
+from index.slices import places_of
 
 
 class PostedPrograms(NamedTuple):
@@ -70,8 +71,7 @@ def _posted(programs: Sequence[Sequence[int]], table: KeyTable, arrays: Arrays) 
     kept = plain[word] & ~np.array(always, np.bool_)[owner] if len(word) else np.zeros(0, np.bool_)
     word, owner = word[kept], owner[kept]
     lengths = leaf_start[word + 1] - leaf_start[word]
-    ends = np.cumsum(lengths)
-    place = np.arange(int(lengths.sum())) + np.repeat(leaf_start[word] - (ends - lengths), lengths)
+    place = places_of(leaf_start[word], lengths)
     pairs = np.unique(arrays["leaf_key"][place].astype(np.int64) << 32 | np.repeat(owner, lengths))
     return {
         "posting_start": np.searchsorted(pairs >> 32, np.arange(table.count + 1)).astype(np.int64),

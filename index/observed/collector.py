@@ -17,6 +17,7 @@ from index.observed.statistics import (
     attribute_key,
     bounded_key,
 )
+from index.slices import places_of
 
 BLOCK_STEP = 16
 """One block of so many is looked at, the first one included."""
@@ -136,10 +137,7 @@ class Collector:
 def _entries(block: EventBlock, events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the entries of some events, an attribute's side by side within each event."""
     start = block.offsets[events]
-    lengths = block.offsets[events + 1] - start
-    ends = np.cumsum(lengths)
-    entries: npt.NDArray[np.int64] = np.repeat(start - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-    return entries
+    return places_of(start, block.offsets[events + 1] - start)
 
 
 def _count_terms(
