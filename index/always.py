@@ -12,8 +12,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from index.attribute_names import base_attribute
-from index.flat_tree import FlatTree, flat_tree
-from schemas.expression import And, Expression, Not, NotExists, NotIn, Or
+from index.flat_tree import FlatTree, flat_tree, is_leaf
+from schemas.expression import And, Expression, NotExists, NotIn, Or
 from schemas.records import Subscription
 
 NAMED_ATTRIBUTES = 3
@@ -61,7 +61,7 @@ def always_member(subscription: Subscription, normal: Expression) -> Member | No
         kind = Kind.TRUE
     else:
         kind = Kind.BRANCH if culprit else Kind.EXCLUSIONS
-    leaves = sum(map(_is_leaf, tree.nodes))
+    leaves = sum(map(is_leaf, tree.nodes))
     return Member(subscription, kind, _ADVICE[kind].format(_names(tree, inside)), leaves)
 
 
@@ -75,7 +75,7 @@ _ADVICE = {
 def _posted(tree: FlatTree) -> list[bool]:
     """Return of each node whether it has an access set."""
     nodes, parents = tree
-    posted = [isinstance(node, Or) or (_is_leaf(node) and not isinstance(node, NotIn | NotExists)) for node in nodes]
+    posted = [isinstance(node, Or) or (is_leaf(node) and not isinstance(node, NotIn | NotExists)) for node in nodes]
     for place in range(len(nodes) - 1, 0, -1):
         above = nodes[parents[place]]
         if isinstance(above, And):
@@ -94,7 +94,7 @@ def _culprit(tree: FlatTree, posted: list[bool]) -> int:
     predicates and one without an access set; going down by the latter, the branch is found.
     """
     nodes, parents = tree
-    positive = [posted[place] and _is_leaf(node) for place, node in enumerate(nodes)]
+    positive = [posted[place] and is_leaf(node) for place, node in enumerate(nodes)]
     for place in range(len(nodes) - 1, 0, -1):
         positive[parents[place]] |= positive[place]
     guilty = [not posted[0]] * len(nodes)
@@ -116,13 +116,9 @@ def _below(tree: FlatTree, root: int) -> list[int]:
     return sorted(inside)
 
 
-def _is_leaf(node: Expression) -> bool:
-    return not isinstance(node, And | Or | Not)
-
-
 def _names(tree: FlatTree, places: Iterable[int]) -> str:
     """Return the attributes of the leaves among some nodes in words."""
-    leaves = [node for place in places if not isinstance(node := tree.nodes[place], And | Or | Not)]
+    leaves = [node for place in places if is_leaf(node := tree.nodes[place])]
     names = list(dict.fromkeys(base_attribute(leaf.attribute) for leaf in leaves))
     more = ", …" if len(names) > NAMED_ATTRIBUTES else ""
     return f" values of {', '.join(names[:NAMED_ATTRIBUTES])}{more}" if names else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from index.flat_tree import flat_tree
+from index.flat_tree import flat_tree, is_leaf
 from index.normal_form import FALSE, TRUE, silenced
 from schemas.expression import And, Expression, Not, Or
 
@@ -68,7 +68,7 @@ def _places(expression: Expression, opposite: bool) -> _Places:
     for parent in tree.parents:
         negated.append(parent >= 0 and negated[parent] != isinstance(tree.nodes[parent], Not))
     nodes = list(zip(tree.nodes, negated, strict=True))
-    return _Places(nodes, [each for each in nodes if not isinstance(each[0], And | Or | Not)], opposite)
+    return _Places(nodes, [each for each in nodes if is_leaf(each[0])], opposite)
 
 
 def _needed(places: _Places, count: int) -> Set[int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
-from schemas.expression import And, Expression, Not, Or
+from schemas.expression import And, Expression, Leaf, Not, Or
 
 
 class FlatTree(NamedTuple):
@@ -39,3 +39,8 @@ def flat_tree(expression: Expression) -> FlatTree:
         elif isinstance(node, Not):
             pending.append((node.arg, place))
     return FlatTree(nodes, parents)
+
+
+def is_leaf(node: Expression) -> TypeGuard[Leaf]:
+    """Return whether a node is a predicate."""
+    return not isinstance(node, And | Or | Not)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
+from index.attribute_names import base_attribute
 from index.flat_tree import flat_tree
 from schemas.expression import (
-    Attribute,
     Cidr,
     Contains,
     ContainsAll,
-    Derive,
     EndsWith,
     EqualsSet,
     Exists,
@@ -71,15 +70,8 @@ def _wanted(expression: Expression, chance: random.Random) -> Iterator[tuple[str
     for node in flat_tree(expression).nodes:
         attribute = getattr(node, "attribute", None)
         if attribute is not None:
-            name = _source(attribute)
+            name = base_attribute(attribute)  # a derived value can't always be turned back, and is tried as it is
             yield from ((name, value) for value in _values(node, chance))
-
-
-def _source(attribute: Attribute) -> str:
-    """Return the attribute that records hold; a derived one can't always be turned back, and is tried as it is."""
-    while isinstance(attribute, Derive):
-        attribute = attribute.of
-    return attribute
 
 
 def _values(leaf: Expression, chance: random.Random) -> Sequence[Value]:

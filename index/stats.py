@@ -11,13 +11,13 @@ from typing import NamedTuple
 import msgspec
 
 from index.always import Member, always_member
-from index.flat_tree import flat_tree
+from index.flat_tree import flat_tree, is_leaf
 from index.merge_policy import LEVEL_ZERO
 from index.observed.statistics import DERIVED, DIGEST, EventStatistics
 from index.reader import LiveSegment, Snapshot
 from index.terms import bytes_value
 from index.weighted_leaves import truth
-from schemas.expression import And, Exists, Expression, In, Leaf, Not, Or
+from schemas.expression import Exists, Expression, In, Leaf
 from schemas.records import Subscription
 
 COUNTED_PREDICATES = 1_000_000
@@ -153,7 +153,7 @@ def _in_tail(live: LiveSegment) -> bool:
 
 def _predicates(expression: Expression) -> set[bytes]:
     """Return the distinct leaves of a tree, without weights."""
-    return {_encode(_weightless(node)) for node in flat_tree(expression).nodes if not isinstance(node, And | Or | Not)}
+    return {_encode(_weightless(node)) for node in flat_tree(expression).nodes if is_leaf(node)}
 
 
 def _weightless(leaf: Leaf) -> Leaf:

@@ -47,7 +47,7 @@ def extend(
     gone = [[leavers.take(np.flatnonzero(numbers == shard))] for shard in range(shards)]
     for segment in delta:
         gone[segment.info.shard].append(segment.rows.ids)
-    entries = [_bury(layout, entry, gone[entry.segment.shard], open_segment) for entry in older]
+    entries = [_entry_after(layout, entry, gone[entry.segment.shard], open_segment) for entry in older]
     superseded = repeated([segment.rows.ids for segment in delta])
     entries += [write_dead(layout, new.info, dead) for new, dead in zip(delta, superseded, strict=True)]
     return entries
@@ -86,7 +86,7 @@ def repeated(tables: Sequence[ByteRows]) -> list[Ordinals]:
     return [united(NONE, np.array(ordinals, np.int64)) for ordinals in dead]
 
 
-def _bury(
+def _entry_after(
     layout: IndexDirectory, entry: SegmentEntry, gone: Sequence[ByteRows], open_segment: OpenSegment
 ) -> SegmentEntry:
     """Return the entry after the deaths of ids that are gone; the same entry when none of them lived in it."""

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.layout import ALL, Float64s, Int32s, Int64s, LadderArrays, PostingArrays, RowArrays, RowKinds, group
+from index.arrays import group
+from index.block.layout import ALL, Float64s, Int32s, Int64s, LadderArrays, PostingArrays, RowArrays, RowKinds
 from index.block.masks import Marks
 from index.engine import Parts
 from index.kernel import kernel

@@ -6,21 +6,17 @@ of the parts, so that a segment file and a kernel speak of one thing by one name
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from index.engine import Parts
-
-UInt8s = npt.NDArray[np.uint8]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-UInt16s = npt.NDArray[np.uint16]
-UInt64s = npt.NDArray[np.uint64]
-Float32s = npt.NDArray[np.float32]
-Float64s = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+# the types of what follows; all modules of this package take them from here
+from index.arrays import Bools as Bools
+from index.arrays import Float32s as Float32s
+from index.arrays import Float64s as Float64s
+from index.arrays import Int32s as Int32s
+from index.arrays import Int64s as Int64s
+from index.arrays import UInt8s as UInt8s
+from index.arrays import UInt16s as UInt16s
+from index.arrays import UInt64s as UInt64s
 
 ALL = 0
 """The row of events that exist; subscriptions without an access set are posted under it."""
@@ -262,9 +258,6 @@ class ScoreArrays(NamedTuple):
     owner_points: Int64s
 
 
-Group = TypeVar("Group", RowArrays, LadderArrays, TestArrays, PostingArrays, ScoreArrays)
-
-
 class RowKinds(NamedTuple):
     """Where the rows begin that are derived, and how many rows there are; `README.md` draws them."""
 
@@ -280,15 +273,3 @@ class RowKinds(NamedTuple):
         first_range = count - len(rows.range_ladder)
         first_outside = count - (len(rows.outside_start) - 1)
         return cls(first_range - (len(rows.in_start) - 1), first_range, first_outside, count)
-
-
-def group(kind: type[Group], parts: Parts) -> Group:
-    """Return a group of parts as kernels take them."""
-    return kind(*(read_only(parts, name) for name in kind._fields))
-
-
-def read_only(parts: Parts, name: str) -> npt.NDArray[Any]:
-    """Return a part as a plain read-only array: Numba takes maps, and writeable arrays, for other types."""
-    array = np.asarray(parts[name]).view(np.ndarray)
-    array.flags.writeable = False
-    return array

@@ -13,7 +13,8 @@ import numpy as np
 
 from index.block.layout import ALL, REACH, Int32s, Int64s, UInt64s
 from index.block.rank_tables import RankTables, joined, runs_of
-from index.kernel import inlined, kernel
+from index.kernel import kernel
+from index.lower_bound import lower_bound
 
 LAST_RANK = 2**31 - 2
 """No rank is higher."""
@@ -239,15 +240,3 @@ def _join_ranks(row, rank, last, chunk, ladder):  # type: ignore[no-untyped-def]
     if a >= 0:
         for x in range(chunk.masks.shape[1]):
             chunk.masks[row, x] |= joined(a, b, x, ranks.several[ladder], ranks.masks)
-
-
-@inlined
-def lower_bound(ascending, low, high, wanted):  # type: ignore[no-untyped-def]
-    """Return the first place in ``ascending[low:high]`` whose entry is not less than ``wanted``, or ``high``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low

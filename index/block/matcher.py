@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.arrays import group, read_only
 from index.block import masks, scoring, top, walk
 from index.block.answers import Part, Rows, written
 from index.block.collected import Collected
-from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes, group, read_only
+from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes
 from index.block.masks import Chunk
 from index.block.ordering import Runs, arranged
 from index.block.owner_lists import Owners
@@ -20,6 +21,7 @@ from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
+from index.dead_marks import DeadMarks
 from index.engine import Parts, TooManyMatches
 from index.event_block import EventBlock
 from index.matches import Matches, MatchRows
@@ -102,7 +104,7 @@ class BlockMatcher:
         self._memory = Workspace(self._sizes, self._rows, self.postings, attributes, ladders)
         self._owners = Owners.of(self.postings, self._memory.is_dead)
         self._words = words
-        self._dead: npt.NDArray[np.uint32] | None = None
+        self._dead_marks = DeadMarks(self._memory.is_dead)
         self._room: int | None = None
         self._expected = 0
 
@@ -113,7 +115,7 @@ class BlockMatcher:
 
     def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None) -> Matches:
         """Match every event of the block; see `index.engine.BoundedMatcher.match`."""
-        self._bury(dead)
+        self._dead_marks.bury(dead)
         self._room = None if most is None or block.size < 2 else most
         few = (block.top > 0) & (block.top <= RANK_LIMIT)
         if few.all() or not few.any():
@@ -280,11 +282,3 @@ class BlockMatcher:
             if self._room < 0:
                 self._memory.end(marked.chunk, marked.touched)
                 raise TooManyMatches
-
-    def _bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
-        """Mark the dead; a reader gives one array for as long as its version lasts, so this is seldom work."""
-        if dead is not self._dead:
-            self._memory.is_dead[:] = 0
-            if dead is not None:
-                self._memory.is_dead[dead] = 1
-            self._dead = dead

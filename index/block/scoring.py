@@ -25,8 +25,9 @@ from index.block.layout import (
     Int64s,
     UInt8s,
 )
-from index.block.masks import derive, lower_bound
+from index.block.masks import derive
 from index.kernel import inlined, kernel
+from index.lower_bound import lower_bound
 from schemas.values import SCORE_SCALE
 
 ROUNDINGS = 2.0**14

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from index.arrays import group
 from index.block.arrangement import Arrangement, Order, Standing
-from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays, group
-from index.block.masks import Marks, lower_bound
+from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays
+from index.block.masks import Marks
 from index.block.scoring import Entries, fill_plain
 from index.block.value_tests import ValueTests
 from index.byte_rows import ByteRows, compare
@@ -20,6 +21,7 @@ from index.derived_block import ExtendedBlock, extended
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import kernel
+from index.lower_bound import lower_bound
 from index.terms import Dictionary, find_key
 from index.value_rows import value_rows
 

@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from index.arrays import group
 from index.block.ladders import Arrays
-from index.block.layout import Int32s, Int64s, TestArrays, group
+from index.block.layout import Int32s, Int64s, TestArrays
 from index.block.vocabulary import Fits, Holds, Predicate
 from index.byte_rows import ByteRows
 from index.engine import Parts

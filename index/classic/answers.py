@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from index.classic.arrays import Int32s, Int64s, UInt8s
+from index.arrays import Int32s, Int64s, UInt8s
 from index.kernel import inlined, kernel
 from index.matches import Matches, MatchRows
 
@@ -54,12 +53,6 @@ class Answers(NamedTuple):
             np.zeros(subscriptions, np.uint8),
             np.zeros(3, np.int64),
         )
-
-    def bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
-        """Let the dead, and nobody else, be refused."""
-        self.is_dead[:] = 0
-        if dead is not None:
-            self.is_dead[dead] = 1
 
     def gathered(self, events: int, run: Callable[[int], int]) -> Matches:
         """Let a kernel run over a block's events and return the answers in the contract's order.

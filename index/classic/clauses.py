@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int32s
+from index.arrays import Arrays, Int32s
 from index.classic.literals import Posted
 from index.classic.refusals import unsupported
 from schemas.expression import And, Expression, Or

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Int32s, Int64s, group, read_only
 from index.block.vocabulary import Vocabulary
 from index.classic import answers as held
-from index.classic.arrays import Arrays, Int32s, Int64s, group, read_only
 from index.classic.clauses import Clause
 from index.classic.counters import CANDIDATES, ENTRIES, READ
 from index.classic.dnf_engine import DnfEngine

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.classic.arrays import Int32s, Int64s
+from index.arrays import Int32s, Int64s
 from index.classic.counters import ENTRIES, READ
 from index.classic.keys import EventKeys
 from index.classic.postings import NO_SLOT, Postings

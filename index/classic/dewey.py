@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int32s, group
+from index.arrays import Arrays, Int32s, group
 from index.classic.dewey_kernel import LabelArrays, OpenNodes, true_trees
 from index.classic.dewey_labels import dewey_labels
 from index.classic.keys import EventKeys

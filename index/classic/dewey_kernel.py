@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.classic.arrays import Int32s, Int64s, UInt8s
+from index.arrays import Int32s, Int64s, UInt8s
 from index.kernel import kernel
 
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
+from index.arrays import Arrays, Int32s
 from index.block.vocabulary import Vocabulary
-from index.classic.arrays import Arrays, Int32s
 from index.classic.clauses import Clause
 from index.classic.conjunctions import disjunction, read_conjunctions
 from index.classic.keys import KeyTable, number_keys

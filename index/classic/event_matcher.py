@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from index.arrays import Int64s
 from index.classic.answers import Answers
-from index.classic.arrays import Int64s
 from index.classic.counters import Counters
 from index.classic.keys import EventKeys, KeyReader
+from index.dead_marks import DeadMarks
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.matches import Matches
@@ -41,6 +42,7 @@ class EventMatcher(ABC):
     def __init__(self, parts: Parts) -> None:
         self.keys = KeyReader(parts)
         self.answers = Answers.of(len(parts["owner_points"]))
+        self._dead_marks = DeadMarks(self.answers.is_dead)
         self.counts: Int64s = np.zeros(len(Counters._fields), np.int64)
 
     @property
@@ -55,7 +57,7 @@ class EventMatcher(ABC):
 
     def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
         """Match every event of the block; see `index.engine.Matcher.match`."""
-        self.answers.bury(dead)
+        self._dead_marks.bury(dead)
         return self.answers.gathered(block.size, self.prepared(block, self.keys.view(block)))
 
     @abstractmethod

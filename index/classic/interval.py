@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int32s, Int64s, group
+from index.arrays import Arrays, Int32s, Int64s, group
 from index.classic.interval_kernel import IntervalArrays, true_trees
 from index.classic.interval_labels import interval_labels
 from index.classic.keys import EventKeys

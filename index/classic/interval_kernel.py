@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.classic.arrays import Int32s
+from index.arrays import Int32s
 from index.kernel import kernel
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from index.classic.arrays import Arrays
+from index.arrays import Arrays
 from index.classic.tree_forms import Conjunction, Node, walk
 
 

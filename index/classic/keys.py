@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Bools, Float64s, Int32s, Int64s, read_only
 from index.attribute_names import derivation
 from index.block.vocabulary import Everything, Inside, OneOf, Present, Term, Vocabulary
 from index.byte_rows import ByteRows
-from index.classic.arrays import Arrays, Bools, Float64s, Int32s, Int64s, read_only
 from index.classic.literals import ABSENT
 from index.classic.ranges import Method, RangeBuilder, RangeReader
 from index.derivations import families

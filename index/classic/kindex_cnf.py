@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Int64s, UInt16s, group
 from index.block.vocabulary import ALWAYS
 from index.classic import answers as held
 from index.classic.answers import NO_THRESHOLD
-from index.classic.arrays import Arrays, Int64s, UInt16s, group
 from index.classic.clauses import Clause
 from index.classic.counters import CANDIDATES, SKIPPED_BY_LIST
 from index.classic.cursors import Cursors, gather, open_lists, skip

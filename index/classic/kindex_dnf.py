@@ -26,10 +26,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from index.arrays import Arrays, Int32s, Int64s, group, read_only
 from index.block.vocabulary import Vocabulary
 from index.classic import answers as held
 from index.classic.answers import NO_THRESHOLD
-from index.classic.arrays import Arrays, Int32s, Int64s, group, read_only
 from index.classic.clauses import Clause
 from index.classic.counters import CANDIDATES, SKIPPED_BY_LIST, SKIPPED_SIZES
 from index.classic.cursors import Cursors, distinct, gather, open_lists, skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from index.arrays import Int32s, Int64s
 from index.classic import answers as held
-from index.classic.arrays import Int32s, Int64s
 from index.kernel import inlined
 
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, UInt16s
+from index.arrays import Arrays, Float64s, Int32s, Int64s, UInt16s
 from index.classic.keys import KeyTable
 from index.classic.literals import Posted
 from index.slices import places_of, starts_of

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from index.classic.arrays import Arrays, group, read_only
+from index.arrays import Arrays, group, read_only
 from index.classic.event_matcher import EventMatcher
 from index.classic.keys import KeyTable, number_keys
 from index.classic.programs import Frames, ProgramBuilder, Programs

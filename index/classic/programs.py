@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Float64s, Int32s, Int64s, UInt8s
 from index.block.vocabulary import ALWAYS, NEVER
-from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, UInt8s
 from index.classic.keys import KeyTable
 from index.classic.literals import LiteralReader, Posted
 from index.classic.refusals import unsupported

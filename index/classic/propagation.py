@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Float64s, Int32s, Int64s, group
 from index.block.frequencies import Frequencies
 from index.block.ladders import Ladders
 from index.block.vocabulary import Inside, Vocabulary
 from index.classic import answers as held
-from index.classic.arrays import Arrays, Float64s, Int32s, Int64s, group
 from index.classic.clauses import Clause
 from index.classic.counters import CANDIDATES, ENTRIES, READ
 from index.classic.dnf_engine import DnfEngine

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from index.arrays import Arrays, Int32s, Int64s, group
 from index.classic import answers as held
-from index.classic.arrays import Arrays, Int32s, Int64s, group
 from index.classic.counters import CANDIDATES, ENTRIES, READ
 from index.classic.event_matcher import Run
 from index.classic.keys import EventKeys, KeyTable

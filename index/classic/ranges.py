@@ -27,12 +27,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.arrays import Float64s, Int32s, Int64s, UInt8s, group, read_only
 from index.attribute_names import derivation
 from index.block.ladders import Ladders
 from index.block.vocabulary import Inside
 from index.byte_rows import ByteRows, compare
 from index.classic import dates
-from index.classic.arrays import Float64s, Int32s, Int64s, UInt8s, group, read_only
 from index.engine import Parts
 from index.event_block import TIME_ATTRIBUTE, EventBlock
 from index.kernel import kernel

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.classic.arrays import Arrays
+from index.arrays import Arrays
 from index.classic.tree_forms import Conjunction, Node, walk
 from index.classic.tree_layout import CLOSE, OPEN_AND, OPEN_OR
 from index.classic.tree_leaves import LeafTable

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int32s
+from index.arrays import Arrays, Int32s
 from index.classic.keys import EventKeys
 from index.classic.tree_engine import Plantation, TreeEngine
 from index.classic.tree_index import IndexedTreeMatcher, index_arrays

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int64s
+from index.arrays import Arrays, Int64s
 from index.classic.keys import KeyTable, number_keys
 from index.classic.tree_builder import Forest, take_apart
 from index.classic.tree_forms import Node, TreeReader

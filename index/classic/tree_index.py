@@ -11,7 +11,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from index.classic.arrays import Arrays, Int32s, group
+from index.arrays import Arrays, Int32s, group
 from index.classic.counters import CANDIDATES
 from index.classic.cursors import Cursors, satisfied
 from index.classic.keys import EventKeys

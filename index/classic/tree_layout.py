@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.classic.arrays import Int32s, Int64s, UInt8s
+from index.arrays import Int32s, Int64s, UInt8s
 
 OPEN_AND = -1
 OPEN_OR = -2

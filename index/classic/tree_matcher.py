@@ -7,12 +7,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from index.classic.arrays import Int32s, Int64s, UInt8s, group, read_only
+from index.arrays import Int32s, Int64s, UInt8s, group, read_only
 from index.classic.counters import Counters
 from index.classic.keys import EventKeys, KeyReader
 from index.classic.tree_layout import AnnotationArrays, ProgramArrays
 from index.classic.tree_leaves import LeafArrays
 from index.classic.tree_scoring import Frames, score_trees
+from index.dead_marks import DeadMarks
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.matches import Matches, MatchRows
@@ -35,10 +36,10 @@ class TreeMatcher(ABC):
         self.trees = group(ProgramArrays, parts)
         self._leaves = group(LeafArrays, parts)
         self.frames = Frames.of(int(parts["tree_depth"][0]))
-        self._dead: npt.NDArray[np.uint32] | None = None
         self._found: Int32s = np.empty(self.count, np.int32)
         self._points: Int64s = np.empty(self.count, np.int64)
         self.is_dead: UInt8s = np.zeros(self.count, np.uint8)
+        self._dead_marks = DeadMarks(self.is_dead)
         self.true_at: Int64s = np.zeros(len(self.annotations.annotation_tree), np.int64)
         self.epoch = 0
         self.counts: Int64s = np.zeros(len(Counters._fields), np.int64)
@@ -63,7 +64,7 @@ class TreeMatcher(ABC):
 
     def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None) -> Matches:
         """Match every event of the block; see `index.engine.Matcher.match`."""
-        self._bury(dead)
+        self._dead_marks.bury(dead)
         view = self.keys.view(block)
         found = [self._match(view, event, top) for event, top in enumerate(block.top.tolist())]
         return MatchRows.joined(found).matches(block.size)
@@ -87,11 +88,3 @@ class TreeMatcher(ABC):
         # trees are ascending, so a stable order by score puts equal scores in the order of ordinals
         order = np.argsort(-points, kind="stable")[: top or None]
         return MatchRows(np.full(len(order), event, np.int32), self._found[order], points[order])
-
-    def _bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
-        """Mark the dead; a reader gives one array for as long as its version lasts, so this is seldom work."""
-        if dead is not self._dead:
-            self.is_dead[:] = 0
-            if dead is not None:
-                self.is_dead[dead] = 1
-            self._dead = dead

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from index.arrays import Arrays, Int32s, Int64s, group
 from index.classic import tree_scan_kernel as kernels
-from index.classic.arrays import Arrays, Int32s, Int64s, group
 from index.classic.counters import CANDIDATES
 from index.classic.keys import EventKeys
 from index.classic.tree_engine import Plantation, TreeEngine

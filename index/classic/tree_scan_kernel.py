@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from index.classic.arrays import Int32s, Int64s
+from index.arrays import Int32s, Int64s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 from index.kernel import kernel
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.classic.arrays import Int64s, UInt8s
+from index.arrays import Int64s, UInt8s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 from index.kernel import kernel
+from index.lower_bound import lower_bound
 from schemas.values import SCORE_SCALE
 
 
@@ -107,19 +108,7 @@ def leaf_points(event, leaf, leaves, entries):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     first, stop = entries.start[event], entries.start[event + 1]
     for k in range(leaves.leaf_start[leaf], leaves.leaf_start[leaf + 1]):
-        first = _first_not_below(entries.key, first, stop, leaves.leaf_key[k])
+        first = lower_bound(entries.key, first, stop, leaves.leaf_key[k])
         if first < stop and entries.key[first] == leaves.leaf_key[k]:
             total += np.int64(np.rint(entries.weight[first] * leaves.leaf_weight[k] * SCORE_SCALE))
     return total
-
-
-@kernel
-def _first_not_below(ascending, low, high, wanted):  # type: ignore[no-untyped-def]
-    """Return the first place from ``low`` on, before ``high``, that holds ``wanted`` or more, else ``high``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low

@@ -9,8 +9,8 @@ from index.explain.outline import Outline, outline
 from index.explain.scores import Scores, Term, terms, tree_scores
 from index.explain.together import Turning, turning
 from index.explain.weighing import Weighing, weigh
+from index.flat_tree import is_leaf
 from index.oracle import leaf_holds
-from schemas.expression import And, Not, Or
 from schemas.records import Event, Subscription
 from schemas.values import score_term
 
@@ -81,7 +81,7 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
     valid = in_time(subscription, event)
     priority = score_term(1.0, subscription.priority)
     scores, weighing = None, None
-    leaves = {place: node for place, node in enumerate(tree.nodes) if not isinstance(node, And | Or | Not)}
+    leaves = {place: node for place, node in enumerate(tree.nodes) if is_leaf(node)}
     if subscription.mode == "all":
         scores = tree_scores(tree, event)
         points, turned = scores.points[0], turning(tree)

@@ -8,8 +8,8 @@ import msgspec
 
 from index.explain.explanation import Explanation
 from index.explain.outline import NEVER
+from index.flat_tree import is_leaf
 from index.oracle import as_score
-from schemas.expression import And, Not, Or
 from schemas.filter_leaf_printer import format_leaf
 from schemas.values import Value
 
@@ -50,7 +50,7 @@ def _node(explanation: Explanation, place: int) -> dict[str, Any]:
     elif explanation.weighing is not None and place in explanation.weighing.points:
         points = explanation.weighing.points[place]
         plain |= {"score": None if points is None else as_score(points), "counts": points is not None}
-    return plain if isinstance(node, And | Or | Not) else plain | _leaf(explanation, place)
+    return plain | _leaf(explanation, place) if is_leaf(node) else plain
 
 
 def _leaf(explanation: Explanation, place: int) -> dict[str, Any]:

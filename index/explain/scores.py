@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from index.explain.outline import Outline
+from index.flat_tree import is_leaf
 from index.oracle import leaf_score, leaf_terms
 from schemas.expression import And, In, Keywords, Leaf, Not, Or
 from schemas.records import Event
@@ -65,7 +66,7 @@ def tree_scores(tree: Outline, event: Event) -> Scores:
         node, parent = tree.nodes[place], tree.parents[place]
         if silent[place] or not tree.holds[place]:
             continue
-        if not isinstance(node, And | Or | Not):
+        if is_leaf(node):
             points[place] = leaf_score(node, event)
         scored = points[place] = points[place] or 0
         if parent < 0 or not tree.holds[parent]:

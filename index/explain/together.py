@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from index.explain.outline import NEVER, Outline
+from index.flat_tree import is_leaf
 from schemas.expression import And, Exists, In, Leaf, Not, NotExists, NotIn, Or
 from schemas.values import value_key
 
@@ -196,7 +197,7 @@ def _predicates(tree: Outline) -> list[list[int]]:
     """Return the places of each predicate, in the order of the first."""
     found: dict[object, list[int]] = {}
     for place, node in enumerate(tree.nodes):
-        if not isinstance(node, And | Or | Not):
+        if is_leaf(node):
             found.setdefault(_identity(node), []).append(place)
     return list(found.values())
 

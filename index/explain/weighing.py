@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from index.explain.outline import NEVER, Outline
+from index.flat_tree import is_leaf
 from index.oracle import relaxed_score, threshold_shares
-from schemas.expression import And, Leaf, Not, Or
+from schemas.expression import Leaf
 from schemas.records import Event, Subscription
 from schemas.shares import SHARE_SCALE, share_wanted
 from schemas.values import SCORE_SCALE
@@ -44,7 +45,7 @@ class Weighing(NamedTuple):
 
 def weigh(subscription: Subscription, tree: Outline, event: Event) -> Weighing:
     """Weigh the leaves of a subscription that is not in mode all."""
-    leaves = {place: node for place, node in enumerate(tree.nodes) if not isinstance(node, And | Or | Not)}
+    leaves = {place: node for place, node in enumerate(tree.nodes) if is_leaf(node)}
     if subscription.threshold is None:
         return _relaxed(leaves, event)
     return _threshold(leaves, event, share_wanted(subscription.threshold))

@@ -1,4 +1,4 @@
-"""Types of flat arrays, and groups of parts as kernels take them."""
+"""Types of flat arrays, and a segment's parts as kernels take them, one by one and in groups."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy.typing as npt
 from index.engine import Parts
 
 Arrays = dict[str, npt.NDArray[Any]]
+
 Bools = npt.NDArray[np.bool_]
+Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 UInt8s = npt.NDArray[np.uint8]
 UInt16s = npt.NDArray[np.uint16]
-
+UInt64s = npt.NDArray[np.uint64]
 
 Group = TypeVar("Group", bound=NamedTuple)
 
