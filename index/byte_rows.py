@@ -87,6 +87,11 @@ class ByteRows:
         _gather(self.data, starts, offsets, data)
         return ByteRows(data, offsets)
 
+    def lengths(self, rows: npt.NDArray[np.integer]) -> Int64s:
+        """Return how many bytes the named rows have."""
+        lengths: Int64s = self.offsets[rows + 1].astype(np.int64) - self.offsets[rows]
+        return lengths
+
     def find(self, needles: ByteRows) -> Int64s:
         """Return for each needle the row that equals it, or -1; the rows of ``self`` must be ascending."""
         found = np.empty(len(needles), np.int64)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from index.byte_rows import ByteRows
+from index.byte_rows import ByteRows, Int64s
 from index.dead_set import Ordinals, read_dead
 from index.directory import AnyPath, IndexDirectory
 from index.engine import BoundedMatcher, Engine, Matcher
@@ -118,6 +118,16 @@ class Snapshot:
     def labels(self, found: Found) -> list[bytes]:
         """Return the matches' labels as JSON objects, row by row."""
         return [row or NO_LABELS for row in self._fetch(found, [live.segment.rows.labels for live in self.segments])]
+
+    def text_bytes(self, found: Found) -> Int64s:
+        """Return how many bytes id and labels of each match have together, without fetching them."""
+        sizes = np.zeros(len(found.event), np.int64)
+        for k, live in enumerate(self.segments):
+            at = np.flatnonzero(found.segment == k)
+            rows = found.subscription[at]
+            for column in (live.segment.rows.ids, live.segment.rows.labels):
+                sizes[at] += column.lengths(rows)
+        return sizes
 
     def get(self, id_: str) -> Subscription | None:
         """Return the subscription with this id, or None when there is none in this version."""

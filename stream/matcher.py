@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from time import perf_counter_ns
 from typing import Literal, NamedTuple
 
@@ -31,12 +32,13 @@ from schemas.texts import set_analyser
 from stream import rows, spool
 from stream.checkpoint import Offsets
 from stream.decoding import Decoding, event_decoder
+from stream.pieces import pieces
 
 EVENTS_PER_BLOCK = 2048
 """Events matched at a time, unless they have too many matches: they fill the longest masks."""
 
-ROWS_AT_ONCE = 20_000
-"""Notifications encoded at a time: their ids and labels are held as objects."""
+ROW_BYTES = 64
+"""About how many bytes a match has in a notification beside its id, its labels and what it says of the event."""
 
 MARKS_AT_ONCE = 4
 """Marks among so many matches as are held at once: where a transaction may end."""
@@ -114,6 +116,9 @@ def observer(index: str, shard: Shard | None = None) -> Observer:
 
 Record = tuple[bytes | None, bytes, int, int, int]
 """key, value, partition, offset, timestamp in milliseconds of an event's record."""
+
+Told = tuple[msgspec.Raw, msgspec.Raw | None]
+"""What notifications say of an event, encoded: its reference and, when asked for, its body."""
 
 
 class Matched(NamedTuple):
@@ -215,18 +220,19 @@ def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[
 def _match_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:
     """One record a match, keyed by the subscription."""
     snapshot, found = matched.snapshot, matched.found
-    current, ref, body = -1, msgspec.Raw(), None
-    for start in range(0, len(found.event), ROWS_AT_ONCE):
-        part = found.part(start, start + ROWS_AT_ONCE)
+    told, told_bytes = _told(task, matched, _firsts(found))
+    for start, stop in pieces(snapshot.text_bytes(found) + told_bytes[found.event] + ROW_BYTES):
+        part = found.part(start, stop)
         ids = snapshot.ids(part)
         labels = snapshot.labels(part)
         values: list[bytes] = []
+        current, ref, body = -1, msgspec.Raw(), None
         for row, points, rank, id_, label in zip(
             part.event.tolist(), part.score.tolist(), part.rank.tolist(), ids, labels, strict=True
         ):
             if row != current:
                 current = row
-                ref, body = event_parts(task, matched.records[row], matched.events[row])
+                ref, body = told[row]
             values.append(encode_notification(id_, points, rank, ref, label, body))
         yield rows.record_batch(rows.NOTIFICATION, ids, values)
 
@@ -234,19 +240,39 @@ def _match_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.Recor
 def _event_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:
     """One record an event that has matches, keyed like the event."""
     snapshot, found = matched.snapshot, matched.found
-    ids = snapshot.ids(found)
-    labels = snapshot.labels(found)
-    matches: dict[int, list[tuple[bytes, int, bytes]]] = {}
-    for row, points, id_, label in zip(found.event.tolist(), found.score.tolist(), ids, labels, strict=True):
-        matches.setdefault(row, []).append((id_, points, label))
-    values = []
-    for row, of_event in matches.items():
-        ref, body = event_parts(task, matched.records[row], matched.events[row])
-        values.append(encode_event_notification(ref, of_event, body))
-    yield rows.record_batch(rows.NOTIFICATION, [matched.records[row][0] for row in matches], values)
+    firsts = _firsts(found)
+    told, told_bytes = _told(task, matched, firsts)
+    bounds = [*firsts.tolist(), len(found.event)]
+    sizes = np.add.reduceat(snapshot.text_bytes(found) + ROW_BYTES, firsts) + told_bytes[found.event[firsts]]
+    for start, stop in pieces(sizes):
+        part = found.part(bounds[start], bounds[stop])
+        of_match = list(zip(snapshot.ids(part), part.score.tolist(), snapshot.labels(part), strict=True))
+        events = found.event[firsts[start:stop]].tolist()
+        values = []
+        for event, (first, end) in zip(events, pairwise(bounds[start : stop + 1]), strict=True):
+            ref, body = told[event]
+            values.append(encode_event_notification(ref, of_match[first - bounds[start] : end - bounds[start]], body))
+        yield rows.record_batch(rows.NOTIFICATION, [matched.records[event][0] for event in events], values)
 
 
-def event_parts(task: MatchTask, record: Record, event: Event) -> tuple[msgspec.Raw, msgspec.Raw | None]:
+def _firsts(found: Found) -> npt.NDArray[np.int64]:
+    """Return the row of each event's first match."""
+    return np.flatnonzero(np.diff(found.event, prepend=-1))
+
+
+def _told(
+    task: MatchTask, matched: Matched, firsts: npt.NDArray[np.int64]
+) -> tuple[dict[int, Told], npt.NDArray[np.int64]]:
+    """Return what is said of the events whose first matches these are, and how many bytes that has, by event."""
+    told: dict[int, Told] = {}
+    sizes = np.zeros(len(matched.events), np.int64)
+    for event in matched.found.event[firsts].tolist():
+        ref, body = told[event] = event_parts(task, matched.records[event], matched.events[event])
+        sizes[event] = memoryview(ref).nbytes + (0 if body is None else memoryview(body).nbytes)
+    return told, sizes
+
+
+def event_parts(task: MatchTask, record: Record, event: Event) -> Told:
     """Return the event's reference and, when asked for, its body, encoded once for all of its notifications."""
     key, value, partition, offset, millis = record
     ref = encode_event_ref(event_ref(task.topic, partition, offset, key, millis))

@@ -20,7 +20,8 @@ from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 from schemas.texts import set_analyser
 from stream import rows
-from stream.matcher import ROWS_AT_ONCE, Matched, MatchTask, Run, answer_batches, event_parts
+from stream.matcher import Matched, MatchTask, Run, answer_batches, event_parts
+from stream.pieces import pieces
 
 HEAD = 100
 """key: an event's key; value: a `Head` in MessagePack. Each shard that has matches of the event writes one."""
@@ -137,8 +138,8 @@ def _heads(task: MatchTask, matched: Matched) -> pa.RecordBatch:
 def _candidates(matched: Matched) -> Iterator[pa.RecordBatch]:
     partition = np.array([record[2] for record in matched.records], np.int32)
     offset = np.array([record[3] for record in matched.records], np.int64)
-    for start in range(0, len(matched.found.event), ROWS_AT_ONCE):
-        part = matched.found.part(start, start + ROWS_AT_ONCE)
+    for start, stop in pieces(matched.snapshot.text_bytes(matched.found)):
+        part = matched.found.part(start, stop)
         yield pa.record_batch(
             [
                 pa.array(partition[part.event]),

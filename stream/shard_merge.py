@@ -9,13 +9,10 @@ import msgspec
 import pyarrow as pa
 
 from schemas.notification_codec import encode_event_notification, encode_notification
-from stream import rows, spool
+from stream import pieces, rows, spool
 from stream.matcher import MARKS_AT_ONCE, MatchTask
 from stream.parts import Row
 from stream.shard_candidates import CANDIDATE, HEAD, LAST, Head
-
-BYTES_AT_ONCE = 8_000_000
-"""From so many bytes of notifications on, they are passed on."""
 
 _head_decoder = msgspec.msgpack.Decoder(Head)
 
@@ -77,7 +74,7 @@ class Merge:
                     yield from self._leave_event()
                     self._place = place, offset
                 self._take(kind, score, key, value)
-                if self._bytes > BYTES_AT_ONCE:
+                if self._bytes > pieces.BYTES_AT_ONCE:
                     yield from self._flush()
             yield from self._flush()
             self.counts.encode_ns += perf_counter_ns() - started

@@ -142,6 +142,7 @@ def test_ids_labels_and_bodies_belong_to_the_match(tmp_path: Path) -> None:
     found = snapshot.match(block(0))
     assert snapshot.ids(found) == [b"b", b"c", b"d", b"a"]
     assert snapshot.labels(found) == [b'{"colour":"red"}', b"{}", b"{}", '{"note":"é"}'.encode()]
+    assert snapshot.text_bytes(found).tolist() == [17, 1, 1, 14]
     assert snapshot.get("b") == old
     assert snapshot.get("e") is None
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
 
 from index.reader import Snapshot
 from index.writer import IndexWriter
-from stream import rows, spool
+from stream import pieces, rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
 from stream.decoding import Decoding
 from stream.matcher import MatchTask, Run, answer_batches, match_batches
@@ -112,6 +113,40 @@ def test_the_spools_file_is_read_and_not_mapped_so_that_it_does_not_fill_the_dri
     held = [next(expanded) for _ in answers] + [next(expanded)]
     assert sum(batch.nbytes for batch in held) > 0
     assert file not in {mapped.path for mapped in psutil.Process().memory_maps()}
+
+
+@pytest.mark.parametrize(("emit", "events", "body"), [("match", 3, 20_000), ("event", 12, 900_000)])
+def test_notifications_with_large_bodies_are_passed_on_piece_by_piece(
+    task: MatchTask, emit: Literal["match", "event"], events: int, body: int
+) -> None:
+    """So many rows with such bodies would be tens of megabytes at once, and with larger ones more than Arrow takes."""
+    wide = msgspec.structs.replace(task, emit=emit, include_event=True, matches_at_once=10**6)
+    batch = records(*((None, {"x": n, "text": "a" * body}) for n in range(events)))
+    rows_seen = 0
+    for answer in answer_batches(Run(wide), iter([batch])):
+        assert answer.nbytes < 1.1 * pieces.BYTES_AT_ONCE
+        rows_seen += sum(kind == rows.NOTIFICATION for kind in answer.column(0).to_pylist())
+    assert rows_seen == events * (SUBSCRIPTIONS if emit == "match" else 1)
+
+
+def test_an_event_s_notification_has_all_of_its_matches_wherever_pieces_end(
+    task: MatchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_event = msgspec.structs.replace(task, emit="event", matches_at_once=10**6)
+    whole = _taken(list(match_batches(by_event, iter([_events()]))))
+    monkeypatch.setattr(pieces, "BYTES_AT_ONCE", 250_000)
+    cut = list(answer_batches(Run(by_event), iter([_events()])))
+    assert _taken(cut) == whole
+    assert [len(json.loads(value)["matches"]) for _, _, value in whole] == [SUBSCRIPTIONS] * EVENTS
+    assert max(answer.num_rows for answer in cut) == 3
+
+
+def test_pieces_are_bounded_by_rows_and_bytes_and_leave_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(pieces, "BYTES_AT_ONCE", 10)
+    sizes = np.array([1, 1, 1, 1, 5, 5, 5, 99, 0, 10], np.int64)
+    assert list(pieces.pieces(sizes)) == [(0, 3), (3, 5), (5, 7), (7, 8), (8, 10)]
+    assert list(pieces.pieces(sizes[:0])) == []
 
 
 def test_a_large_batch_is_committed_in_parts_of_whole_events_and_a_part_may_be_taken_again(task: MatchTask) -> None:

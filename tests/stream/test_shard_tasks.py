@@ -15,7 +15,7 @@ import pytest
 from index.manifest import latest
 from index.shards import Shard
 from index.writer import IndexWriter
-from stream import rows, shard_merge, spool
+from stream import pieces, rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
 from stream.decoding import Decoding
 from stream.matcher import MatchTask, match_batches
@@ -170,7 +170,7 @@ def test_transactions_end_between_events_and_not_far_apart(tasks: list[MatchTask
 
 def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch) -> None:
     task = msgspec.structs.replace(tasks[1], include_event=True)
-    monkeypatch.setattr(shard_merge, "BYTES_AT_ONCE", 2_000)
+    monkeypatch.setattr(pieces, "BYTES_AT_ONCE", 2_000)
     answers = through(task, [records(*EVENTS)], at_once=10_000)
     assert max(batch.nbytes for batch in answers) < 4_000
     whole = through(msgspec.structs.replace(tasks[0], include_event=True), [records(*EVENTS)])
