@@ -45,6 +45,7 @@ def make_archive(file: Path) -> None:
     """
     from pyspark import SparkContext
 
+    from stream.log_files import output_file
     from stream.session import spark_session
     from stream.settings import load_settings
 
@@ -58,6 +59,7 @@ def make_archive(file: Path) -> None:
     fresh = file.with_suffix(f".{os.getpid()}")
     with tempfile.TemporaryDirectory(prefix="tocsin-archive-") as folder:
         log = Path(folder) / "spark.log"
+        printed = output_file(log)
         os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit={fresh}"  # for Spark, and not for its launcher
         spark = spark_session(load_settings(None, [f"job.log_file={log}", "job.checkpoint_dir=" + folder]))
         gateway = SparkContext._gateway
@@ -71,7 +73,7 @@ def make_archive(file: Path) -> None:
         except subprocess.TimeoutExpired:
             java.kill()
         if not fresh.exists():
-            raise TocsinError(f"Java did not write {fresh}; its log ends with:\n{log.read_text()[-1000:]}")
+            raise TocsinError(f"Java did not write {fresh}; it printed:\n{printed.read_text()[-1000:]}")
     fresh.rename(file)
 
 

@@ -21,8 +21,8 @@ class Compactor:
     ----------
     index
         The index directory.
-    log
-        File that its output goes to.
+    output
+        File that its errors are appended to.
     engine, analyser
         Of the job.
     merged
@@ -32,12 +32,12 @@ class Compactor:
     def __init__(
         self,
         index: str | Path,
-        log: Path,
+        output: Path,
         engine: str = "block",
         analyser: str = "words",
         merged: Callable[[float], None] = lambda _: None,
     ) -> None:
-        self._log = log
+        self._output = output
         self._merged = merged
         # The process id closes the gap in which this one may die before the other has looked for its parent.
         parent = str(os.getpid())
@@ -66,10 +66,10 @@ class Compactor:
         """Start the process if it is not running; return the exit code of one that had ended."""
         ended = None if self._process is None else self._process.poll()
         if self._process is None or ended is not None:
-            self._log.parent.mkdir(parents=True, exist_ok=True)
-            with self._log.open("ab") as log:
+            self._output.parent.mkdir(parents=True, exist_ok=True)
+            with self._output.open("ab") as errors:
                 self._process = subprocess.Popen(
-                    self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                    self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
                 )
             assert self._process.stdout is not None
             threading.Thread(target=self._listen, args=(self._process.stdout,), name="merges", daemon=True).start()

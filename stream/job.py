@@ -33,6 +33,7 @@ from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
 from stream.instruments import Instruments
 from stream.lock import FolderLock
+from stream.log_files import output_file
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
@@ -253,7 +254,7 @@ class Job:
     def _compactor(self) -> Compactor:
         settings = self._settings
         engine, analyser = settings.job.engine, settings.matching.analyser
-        return Compactor(self._index, self._log_file(), engine, analyser, self._instruments.merged)
+        return Compactor(self._index, output_file(self._log_file()), engine, analyser, self._instruments.merged)
 
     def _load(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
         """Wait until the index holds all that was on the subscriptions topic when the job started."""
@@ -284,7 +285,8 @@ class Job:
             self._instruments.compaction_restarted()
             if code == DAMAGED:
                 self._end_if_damaged()
-            self._reporter.say(f"the compaction ended with code {code} and was started again; see {self._log_file()}")
+            errors = output_file(self._log_file())
+            self._reporter.say(f"the compaction ended with code {code} and was started again; see {errors}")
         if self._reporter.due:
             self._check_topics(ends)
             self._report(progress, ends)

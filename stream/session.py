@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -14,7 +13,8 @@ from stream import daemon
 from stream.class_archive import archive_options
 from stream.jars import Report, connector_jars
 from stream.java import java_home
-from stream.log_format import LogFormat, formatter
+from stream.log_files import log_to_file, output_file
+from stream.log_format import LogFormat
 from stream.secrets import SPARK_REDACTION, hide, resolved_table
 from stream.settings import Settings
 
@@ -32,7 +32,7 @@ CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystem
 def spark_session(settings: Settings, report: Report | None = None) -> SparkSession:
     """Start Spark, or return the session that runs in this process already.
 
-    What Spark and its Java machine have to say goes to ``job.log_file``.
+    What Spark has to say goes to ``job.log_file``, and what its Java machine prints to a file beside it.
 
     Parameters
     ----------
@@ -56,11 +56,12 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
     log = log_to_file(settings)
     conf = _conf(spark_settings(settings, jars) | resolved_table("spark", settings.spark))
     try:
-        gateway = _launch(conf, log) if SparkContext._gateway is None else SparkContext._gateway
+        gateway = _launch(conf, output_file(log)) if SparkContext._gateway is None else SparkContext._gateway
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:  # py4j, PySpark and the operating system each raise their own
         first = str(error).strip().splitlines()[0]
-        said = hide(f"Spark did not start ({first}); its log {log} ends with:\n{_end_of(log)}")
+        ends = "\n".join(f"{file} ends with:\n{_end_of(file)}" for file in (log, output_file(log)))
+        said = hide(f"Spark did not start ({first}); its log {ends}")
         raise TocsinError(said) from error
 
 
@@ -146,19 +147,6 @@ def _java_options(log: Path, log_format: LogFormat) -> tuple[str, ...]:
     )
 
 
-def log_to_file(settings: Settings) -> Path:
-    """Send what Tocsin and its Kafka clients log to ``job.log_file`` and return its path."""
-    log = Path(settings.job.log_file).absolute()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    logger = logging.getLogger("tocsin")
-    if not any(isinstance(handler, logging.FileHandler) for handler in logger.handlers):
-        handler = logging.FileHandler(log)
-        handler.setFormatter(formatter(settings.job.log_format))
-        logger.addHandler(handler)
-        logger.propagate = False
-    return log
-
-
 def _conf(values: dict[str, str]) -> SparkConf:
     from pyspark import SparkConf
 
@@ -167,17 +155,20 @@ def _conf(values: dict[str, str]) -> SparkConf:
     return conf
 
 
-def _launch(conf: SparkConf, log: Path) -> JavaGateway:
-    """Start Spark's Java machine; its standard output and error, which no logging setting reaches, go to the log."""
+def _launch(conf: SparkConf, printed: Path) -> JavaGateway:
+    """Start Spark's Java machine; its standard output and error, which no logging setting reaches, go to a file."""
     from pyspark.java_gateway import launch_gateway
 
     os.environ["JAVA_HOME"] = str(java_home())  # what spark-submit looks at first
     # The workers' Python: this one, with Tocsin in it. Where a cluster's hosts keep theirs elsewhere, set the variable.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with log.open("ab") as output:
+    with printed.open("ab") as output:
         gateway: JavaGateway = launch_gateway(conf, {"stdout": output, "stderr": output})
     return gateway
 
 
-def _end_of(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+def _end_of(file: Path) -> str:
+    """Return the last lines; nothing of a file that was not written, for Java may not have been started."""
+    if not file.exists():
+        return ""
+    return "\n".join(file.read_text(errors="replace").splitlines()[-TAIL_LINES:])
