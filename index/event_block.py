@@ -31,8 +31,6 @@ TIME_ATTRIBUTE = "\0time"
 No record can hold it: the codecs refuse names that begin with NUL.
 """
 
-_ALL_TOP = np.iinfo(np.int32).max
-
 
 @dataclass(frozen=True, eq=False)
 class EventBlock:
@@ -89,7 +87,7 @@ class EventBlock:
             np.array(offsets, np.int64),
             np.array(term, np.int32),
             weight,
-            np.minimum(np.array(top, np.int64), _ALL_TOP).astype(np.int32),
+            np.array(top, np.int32),
             np.array(time, np.int64),
         )
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from schemas.check import Limits
+from schemas.event_parts import TOP_LIMIT
 
 Format = Literal["json", "avro", "avro_registry"]
 Engine = Literal[
@@ -31,8 +32,13 @@ Engine = Literal[
 Partitioner = Literal["any", "consistent", "murmur2"]
 Text = Annotated[str, Meta(min_length=1)]
 TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
-Count = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(gt=0)]
+MANY = 10**12
+"""More than anybody means, and what workers and Java hold in 64 bits."""
+INT32_MAX = 2**31 - 1
+"""What Kafka's clients hold numbers in."""
+Count = Annotated[int, Meta(ge=1, le=MANY)]
+Seconds = Annotated[float, Meta(gt=0, le=1_000_000_000)]
+"""The operating system's clocks can't wait for centuries."""
 
 MOST_SHARDS = 64
 """Every micro-batch of events has so many tasks times the partitions of its topic."""
@@ -72,9 +78,11 @@ class Topics(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: Annotated[TopicName, Meta(description="Topic that takes the records that can't be understood.")] = (
         "tocsin.dead-letters"
     )
-    partitions: Annotated[Count, Meta(description="Partitions of a topic that is created.")] = 4
+    partitions: Annotated[
+        Annotated[int, Meta(ge=1, le=INT32_MAX)], Meta(description="Partitions of a topic that is created.")
+    ] = 4
     replication_factor: Annotated[
-        Annotated[int, Meta(ge=-1)],
+        Annotated[int, Meta(ge=-1, le=2**15 - 1)],
         Meta(description="Copies of each partition of a topic that is created; -1 takes the brokers' default."),
     ] = -1
 
@@ -167,7 +175,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 1
     top: Annotated[
-        Annotated[int, Meta(ge=0)],
+        Annotated[int, Meta(ge=0, le=TOP_LIMIT)],
         Meta(description="How many of its best matches an event without $top gets; 0 means all."),
     ] = 0
     emit: Annotated[
@@ -203,22 +211,27 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     metrics_file: Annotated[
         str | None, Meta(description="File that the metrics are appended to as JSON lines; absent: none.")
     ] = None
-    log_file: Annotated[Text, Meta(description="File of Spark's log, kept out of the terminal; replaced at 20 MB.")] = (
-        "tocsin-data/spark.log"
-    )
+    log_file: Annotated[
+        Text,
+        Meta(
+            description="File of Spark's log, kept out of the terminal; renamed at 20 MB, and two of those are kept. "
+            "What Java, the Python workers and the compaction print goes to a file beside it, its name with .output "
+            "behind it."
+        ),
+    ] = "tocsin-data/spark.log"
     log_format: Annotated[
         Literal["text", "json"],
         Meta(description="text: lines for people; json: one JSON object a line, on stderr and in log_file alike."),
     ] = "text"
     transaction_timeout_ms: Annotated[
-        Annotated[int, Meta(ge=1000)],
+        Annotated[int, Meta(ge=1000, le=INT32_MAX)],
         Meta(
             description="After how long without a sign of life the brokers abort a transaction of the job; at most "
             "their transaction.max.timeout.ms."
         ),
     ] = 60_000
     heartbeat_seconds: Annotated[
-        Annotated[float, Meta(ge=0)],
+        Annotated[float, Meta(ge=0, le=1_000_000_000)],
         Meta(
             description="After how long without a micro-batch the Python workers get a tiny task; Spark closes those "
             "that were idle for 60 seconds, and the next event would wait for new ones. 0: never."
@@ -232,7 +245,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "wait"
     spool_bytes: Annotated[
-        Annotated[int, Meta(ge=0)],
+        Annotated[int, Meta(ge=0, le=MANY)],
         Meta(description="Bytes of notifications from which on a task writes them to a file instead of to the driver."),
     ] = 8_000_000
     spark_ui: Annotated[bool, Meta(description="Whether Spark's web page is served, on a port that its log names.")] = (

@@ -71,7 +71,3 @@ def test_columns_tell_the_kinds_of_values_apart() -> None:
     assert np.isnan(block.numbers.double).tolist() == [False, True, True, True, False, False]
     assert block.numbers.remainder.tolist() == [0, 0, 0, 0, 1, 0]
     assert [len(key) for key in block.keys.to_list()] == [9, 2, 2, 0, 9, 9]
-
-
-def test_a_top_beyond_32_bits_is_all_the_same_a_top() -> None:
-    assert EventBlock.from_events([Event({}, top=2**40)]).top.tolist() == [2**31 - 1]
