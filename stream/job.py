@@ -281,12 +281,13 @@ class Job:
         """Report when it is time to, and end the job when a query has ended."""
         self._check_queries()
         self._state.look()
-        if (code := compactor.keep_running()) is not None:
+        if (ended_so := compactor.keep_running()) is not None:
             self._instruments.compaction_restarted()
-            if code == DAMAGED:
+            if ended_so.code == DAMAGED:
                 self._end_if_damaged()
             errors = output_file(self._log_file())
-            self._reporter.say(f"the compaction ended with code {code} and was started again; see {errors}")
+            again = f"is started again in {ended_so.pause:g} s"
+            self._reporter.say(f"the compaction ended with code {ended_so.code} and {again}; see {errors}")
         if self._reporter.due:
             self._check_topics(ends)
             self._report(progress, ends)

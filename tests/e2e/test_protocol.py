@@ -131,7 +131,7 @@ def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
     job = exchange.job
     (first,) = job.members("index.compaction")
     first.kill()
-    _wait(lambda: "the compaction ended with code -9 and was started again" in job.process.log.read_text())
+    _wait(lambda: "the compaction ended with code -9 and is started again in 1 s" in job.process.log.read_text())
     _wait(lambda: any(member.pid != first.pid for member in job.members("index.compaction")))
     exchange.publish()
     exchange.check()
