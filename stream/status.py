@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import time
 import urllib.error
 import urllib.request
@@ -91,6 +92,8 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
     if health is not None:
         status.job, status.alive, status.ready, status.state = health.job, health.alive, health.ready, health.state
         status.rates = _rates(url) if url is not None else None
+    elif endpoint is not None and held is None:
+        status.state = f"no job answers at {endpoint}"
     elif held is not None:
         status.state = "runs, and does not answer" if url else "runs; metrics.listen is empty, so it can't be asked"
     try:
@@ -104,14 +107,26 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
 _health_decoder = msgspec.json.Decoder(Health)
 
 
+NO_ANSWER = (OSError, ValueError, http.client.HTTPException, msgspec.MsgspecError)
+"""What is raised for an address where nobody, or somebody else than a job, answers."""
+
+
 def _health(url: str) -> Health | None:
     try:
-        with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:
-            return _health_decoder.decode(answer.read())
-    except urllib.error.HTTPError as error:  # 503, with the same content
-        return _health_decoder.decode(error.read())
-    except (OSError, ValueError):
+        return _health_decoder.decode(_get(f"{url}/healthz"))
+    except NO_ANSWER:
         return None
+
+
+def _get(url: str) -> bytes:
+    """Return what is answered, with whatever status: 503 has the same content."""
+    try:
+        with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as answer:
+            content: bytes = answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            content = error.read()
+    return content
 
 
 Samples = dict[tuple[str, str], float]
@@ -123,7 +138,7 @@ def _rates(url: str) -> Rates | None:
         before, began = _samples(url), time.monotonic()
         time.sleep(BETWEEN_SECONDS)
         now, seconds = _samples(url), time.monotonic() - began
-    except (OSError, ValueError):
+    except NO_ANSWER:
         return None
 
     def rate(name: str, label: str = "") -> float:
@@ -144,8 +159,7 @@ def _rates(url: str) -> Rates | None:
 def _samples(url: str) -> Samples:
     from prometheus_client.parser import text_string_to_metric_families
 
-    with urllib.request.urlopen(f"{url}/metrics", timeout=ANSWER_SECONDS) as answer:
-        text = answer.read().decode()
+    text = _get(f"{url}/metrics").decode()
     found: Samples = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -1,0 +1,83 @@
+"""`stream.status`: what is told of an address where no job answers, and of groups that have not committed yet."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from stream import status
+from stream.settings import Settings, load_settings
+
+Serve = Callable[[bytes], str]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return what gives every request the same bytes, and the address where it does."""
+    listening: list[socket.socket] = []
+
+    def of(answer: bytes) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listening.append(listener)
+
+        def run() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with closing(connection):
+                    connection.recv(65536)
+                    connection.sendall(answer)
+
+        threading.Thread(target=run, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield of
+    for listener in listening:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def settings_in(folder: Path) -> Settings:
+    return load_settings(None, [f"job.index_dir={folder / 'index'}", f"job.checkpoint_dir={folder / 'checkpoint'}"], {})
+
+
+def http(status: str, content: bytes) -> bytes:
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (
+        status.encode(),
+        len(content),
+        content,
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http("404 Not Found", b"<html>no such page</html>"),
+        http("503 Service Unavailable", b"busy"),
+        http("200 OK", b"<html>welcome</html>"),
+        http("200 OK", b'{"status": "UP"}'),
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n",
+        b"",
+    ],
+)
+def test_where_another_server_answers_there_is_no_job(
+    answer: bytes, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "_groups", lambda _: [])
+    url = serve(answer)
+    found = status.status_of(settings_in(tmp_path), url)
+    assert (found.alive, found.ready, found.state) == (False, False, f"no job answers at {url}")
+
+
+def test_what_is_no_address_of_a_server_is_answered_by_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "_groups", lambda _: [])
+    assert status.status_of(settings_in(tmp_path), "localhost").state == "no job answers at localhost"
