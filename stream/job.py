@@ -219,7 +219,8 @@ class Job:
             job.causality_timeout_seconds,
             self._reporter.say,
         )
-        self._metrics.begin_at(output.committed)
+        # Where nothing was committed there is no lag of events that the topic has let go of.
+        self._metrics.begin_at(ends.beginnings(topics.events) | output.committed)
         self._start(spark, "events", ends, start, job.max_events_per_batch, checkpoint, batches)
 
     def _start(

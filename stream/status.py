@@ -29,13 +29,29 @@ BETWEEN_SECONDS: Final = 1.0
 
 
 class GroupStatus(msgspec.Struct):
-    """How far one of the job's consumer groups is: next offset and end of each partition, and what lies between."""
+    """How far one of the job's consumer groups is, in offsets, and how many lie between.
+
+    Attributes
+    ----------
+    committed
+        Next offset of each partition of which the group has committed anything.
+    beginning, end
+        The first offset of each partition that is still there, and the one behind the last.
+    lag
+        Offsets that are there and not committed yet; some are none of a record but end a transaction.
+    """
 
     group: str
     topic: str
     committed: dict[int, int]
+    beginning: dict[int, int]
     end: dict[int, int]
     lag: int
+
+    def behind(self) -> dict[int, int]:
+        """Return the offsets that each partition lags by, of those that lag."""
+        starts = {p: max(self.committed.get(p, 0), self.beginning.get(p, 0)) for p in self.end}
+        return {p: end - starts[p] for p, end in sorted(self.end.items()) if end > starts[p]}
 
 
 class IndexStatus(msgspec.Struct):
@@ -209,9 +225,11 @@ def _group(ends: clients.TopicEnds, group: str, topic: str) -> GroupStatus:
     asked = [ConsumerGroupTopicPartitions(group)]
     answer = ends.ask(lambda admin: admin.list_consumer_group_offsets(asked)[group].result())
     committed = {p.partition: p.offset for p in answer.topic_partitions if p.topic == topic and p.offset >= 0}
-    end = ends.of(topic) if ends.partitions(topic) else {}
-    lag = sum(max(0, offset - committed.get(partition, 0)) for partition, offset in end.items())
-    return GroupStatus(group, topic, committed, end, lag)
+    there = bool(ends.partitions(topic))
+    beginning, end = (ends.beginnings(topic), ends.of(topic)) if there else ({}, {})
+    status = GroupStatus(group, topic, committed, beginning, end, 0)
+    status.lag = sum(status.behind().values())
+    return status
 
 
 def _index(address: str) -> IndexStatus | None:

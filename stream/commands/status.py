@@ -82,13 +82,10 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
 def _group(group: GroupStatus) -> str:
     if not group.end:
         return "there is no such topic"
-    behind = ", ".join(
-        f"{partition}: {offset - group.committed.get(partition, 0):,}"
-        for partition, offset in sorted(group.end.items())
-        if offset > group.committed.get(partition, 0)
-    )
+    behind = ", ".join(f"{partition}: {lag:,}" for partition, lag in group.behind().items())
     partitions = f" (partition {behind})" if behind else ""
-    return f"lag {group.lag:,} of {sum(group.end.values()):,} records{partitions}, group {group.group}"
+    there = sum(group.end.values()) - sum(group.beginning.values())
+    return f"lag {group.lag:,} of {there:,} offsets{partitions}, group {group.group}"
 
 
 def _rates(rates: Rates) -> Iterator[tuple[str, str]]:

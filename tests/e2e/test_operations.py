@@ -128,7 +128,7 @@ def test_status_tells_programs_and_people_how_the_job_is(live: tuple[JobUnderTes
     assert told["rates"]["latency_p50_seconds"] > 0
     plain = status(job)
     assert plain.returncode == 0
-    for words in ("matching", f"lag 0 of {EVENTS + 1} records", f"{LIVE} subscriptions in", "event.not_object 1"):
+    for words in ("matching", f"lag 0 of {EVENTS + 1} offsets", f"{LIVE} subscriptions in", "event.not_object 1"):
         assert words in plain.stdout
     by_address = status(job, "--json", "--endpoint", endpoint(job), "--set", "job.index_dir=/none")
     assert json.loads(by_address.stdout)["state"] == "matching"

@@ -7,10 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from stream import status
+from stream.commands.status import _group as in_words
 from stream.settings import Settings, load_settings
 
 Serve = Callable[[bytes], str]
@@ -81,3 +85,28 @@ def test_where_another_server_answers_there_is_no_job(
 def test_what_is_no_address_of_a_server_is_answered_by_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status, "_groups", lambda _: [])
     assert status.status_of(settings_in(tmp_path), "localhost").state == "no job answers at localhost"
+
+
+class Ends:
+    """A topic of three partitions, of which the first offsets are gone, and a group that has committed in two."""
+
+    def ask(self, _: Any) -> Any:
+        committed = [TopicPartition("events", 0, 1_000), TopicPartition("events", 2, 50), TopicPartition("other", 1, 7)]
+        return SimpleNamespace(topic_partitions=committed)
+
+    def partitions(self, _: str) -> int:
+        return 3
+
+    def beginnings(self, _: str) -> dict[int, int]:
+        return {0: 900, 1: 5_000, 2: 60}
+
+    def of(self, _: str) -> dict[int, int]:
+        return {0: 1_000, 1: 5_003, 2: 61}
+
+
+def test_lag_counts_from_the_first_offset_that_is_still_there() -> None:
+    ends: Any = Ends()
+    group = status._group(ends, "tocsin-events", "events")
+    assert (group.committed, group.beginning) == ({0: 1_000, 2: 50}, {0: 900, 1: 5_000, 2: 60})
+    assert (group.lag, group.behind()) == (4, {1: 3, 2: 1})
+    assert in_words(group) == "lag 4 of 104 offsets (partition 1: 3, 2: 1), group tocsin-events"
