@@ -9,10 +9,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
+
 from schemas.errors import TocsinError
 
 Offsets = dict[int, int]
 """Partition to the next offset: everything below it belongs to this batch or an earlier one."""
+
+
+class Metadata(msgspec.Struct):
+    """What Spark says of a query."""
+
+    id: str
+
+
+_offsets_decoder = msgspec.json.Decoder(dict[str, Offsets])
+_metadata_decoder = msgspec.json.Decoder(Metadata)
 
 
 class UnreadableCheckpoint(TocsinError):
@@ -21,7 +33,7 @@ class UnreadableCheckpoint(TocsinError):
     Parameters
     ----------
     file
-        The file, which describes one micro-batch.
+        The file, which describes one micro-batch or the query.
     reason
         Why it can't be read.
     """
@@ -51,15 +63,15 @@ def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
     try:
         # Three lines and more: a version, the batch's metadata, then one line of offsets a source; ours has one source.
         line = file.read_text().splitlines()[2]
-        per_topic = json.loads(line)
-    except (OSError, IndexError, ValueError) as error:
+        per_topic = _offsets_decoder.decode(line)
+    except (OSError, IndexError, ValueError, msgspec.DecodeError) as error:
         raise UnreadableCheckpoint(file, error) from error
     if set(per_topic) != {topic}:
         raise TocsinError(
             f"the checkpoint {checkpoint} belongs to topic {', '.join(sorted(per_topic))}, not to {topic}; give this "
             f"job a checkpoint folder of its own (job.checkpoint_dir)"
         )
-    return {int(partition): int(offset) for partition, offset in per_topic[topic].items()}
+    return per_topic[topic]
 
 
 def last_batches(checkpoint: Path) -> tuple[int, int]:
@@ -72,9 +84,18 @@ def last_batches(checkpoint: Path) -> tuple[int, int]:
 
 
 def query_identity(checkpoint: Path) -> str:
-    """Return the id that Spark gave the query when the checkpoint was made; a new checkpoint has a new one."""
-    metadata = json.loads((checkpoint / "metadata").read_text())
-    return str(metadata["id"])
+    """Return the id that Spark gave the query when the checkpoint was made; a new checkpoint has a new one.
+
+    Raises
+    ------
+    UnreadableCheckpoint
+        The file that holds it is missing or torn.
+    """
+    file = checkpoint / "metadata"
+    try:
+        return _metadata_decoder.decode(file.read_bytes()).id
+    except (OSError, msgspec.DecodeError) as error:
+        raise UnreadableCheckpoint(file, error) from error
 
 
 def starting_offsets(topic: str, partitions: int, known: Offsets) -> str:

@@ -15,6 +15,7 @@ from index.garbage import collect
 from index.manifest import SegmentEntry, latest, latest_version, publish, versions
 from index.pins import pin, pinned_versions, pins
 from schemas.errors import TocsinError
+from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets
 from stream.healing import heal
 from stream.index_place import IndexPlace
 from tests.index.crash import build, written
@@ -190,3 +191,22 @@ def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_
     assert 3 not in versions(job.index)
     assert job.aside == []
     collect(job.index)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"id": "que', b"[]", b"{}", b"\xff"])
+def test_the_name_of_a_query_that_is_torn_is_told_with_the_file_and_the_cure(content: bytes, job: Job) -> None:
+    (job.checkpoint / "metadata").write_bytes(content)
+    with pytest.raises(
+        UnreadableCheckpoint, match=r"file .*/metadata can't be read .*remove the checkpoint"
+    ):
+        job.heal()
+
+
+@pytest.mark.parametrize("line", ["5", "[]", '{"subs": 7}', '{"subs": {"0": "x"}}', '{"subs": {"zero": 1}}', '{"subs'])
+def test_offsets_that_are_torn_are_told_with_the_file(line: str, tmp_path: Path) -> None:
+    _checkpoint(tmp_path / "query", TOPIC, {0: 3}, done=1)
+    file = tmp_path / "query" / "offsets" / "0"
+    assert batch_end_offsets(file.parent.parent, 0, TOPIC) == {0: 3}
+    file.write_text(f"v1\n{{}}\n{line}\n")
+    with pytest.raises(UnreadableCheckpoint, match=f"{file} can't be read"):
+        batch_end_offsets(file.parent.parent, 0, TOPIC)
