@@ -74,8 +74,8 @@ def bind(checkpoint: Path, index: Path | str, events: Source, index_is_new: bool
             )
         if before == now:
             return
-    checkpoint.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(path, msgspec.json.encode(now))
+    files.make_folder(checkpoint)
+    files.write_new(path, [msgspec.json.encode(now)])
 
 
 def _identity(index: Path | str) -> str:
@@ -92,10 +92,3 @@ def _read(path: Path) -> Binding:
         raise TocsinError(
             f"{path} is damaged ({error}); remove the checkpoint folder: Kafka keeps what was committed"
         ) from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all."""
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_bytes(content)
-    temporary.rename(path)

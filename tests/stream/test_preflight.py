@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,20 @@ class TestBinding:
         (tmp_path / "c" / "binding.json").write_text("{")
         with pytest.raises(TocsinError, match=r"is damaged .*; remove the checkpoint folder"):
             bind(tmp_path / "c", index, EVENTS, index_is_new=False)
+
+    def test_a_binding_is_on_the_disk_before_it_has_its_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else a power cut may leave a file of that name without its content, which the next start refuses."""
+        index = self.index(tmp_path / "one")
+        steps: list[str] = []
+        for module, name in ((os, "fsync"), (Path, "rename")):
+            real = getattr(module, name)
+
+            def noted(*args: Any, real: Any = real, name: str = name) -> Any:
+                steps.append(name)
+                return real(*args)
+
+            monkeypatch.setattr(module, name, noted)
+        bind(tmp_path / "c", index, EVENTS, index_is_new=True)
+        assert steps[-3:] == ["fsync", "rename", "fsync"], "the content, the name, the folder"
