@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from schemas.errors import TocsinError
 from stream import metrics
 from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
@@ -35,7 +36,8 @@ class Reporter:
         self._json = log_format == "json"
         self._console = Console(stderr=True, highlight=False)
         self._interval = interval
-        self._file = None if file is None else Path(file)
+        self._file = None if file is None else _metrics_file(Path(file))
+        self._can_write = True
         self._due = time.monotonic() + interval
         self._catch_up = CatchUp()
 
@@ -63,8 +65,33 @@ class Reporter:
         record = MetricsRecord(time.time(), lag, left, subscriptions, segments, snapshot, spark_ms)
         self._write(metrics.line(snapshot, lag, subscriptions, segments, left), {"metrics": record})
         if self._file is not None:
-            with self._file.open("ab") as lines:
-                lines.write(msgspec.json.encode(record) + b"\n")
+            self._append(self._file, msgspec.json.encode(record) + b"\n")
+
+    def _append(self, file: Path, line: bytes) -> None:
+        """Append a line; that it can't be done is said once, until it can again: a full disk is no end of the job."""
+        try:
+            with file.open("ab", buffering=0) as lines:
+                lines.write(line)
+        except OSError as error:
+            if self._can_write:
+                cure = "the job goes on without; free some space, or see that the folder is there and may be written to"
+                self.say(f"the metrics can't be appended to {file}, job.metrics_file: {error.strerror}; {cure}")
+            self._can_write = False
+        else:
+            self._can_write = True
+
+
+def _metrics_file(file: Path) -> Path:
+    """Return the file that metrics go to, in a folder that is there, or refuse it before the job begins."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.open("ab").close()
+    except OSError as error:
+        raise TocsinError(
+            f"the metrics can't be written to {file}: {error.strerror}; name a file that this process may write to "
+            f"(job.metrics_file), or none"
+        ) from error
+    return file
 
 
 def lag(end: Offsets, position: Offsets) -> int:

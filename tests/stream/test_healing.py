@@ -196,9 +196,7 @@ def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_
 @pytest.mark.parametrize("content", [b"", b'{"id": "que', b"[]", b"{}", b"\xff"])
 def test_the_name_of_a_query_that_is_torn_is_told_with_the_file_and_the_cure(content: bytes, job: Job) -> None:
     (job.checkpoint / "metadata").write_bytes(content)
-    with pytest.raises(
-        UnreadableCheckpoint, match=r"file .*/metadata can't be read .*remove the checkpoint"
-    ):
+    with pytest.raises(UnreadableCheckpoint, match=r"file .*/metadata can't be read .*remove the checkpoint"):
         job.heal()
 
 
