@@ -14,6 +14,8 @@ from schemas.errors import TocsinError
 OLDEST = 17
 """Kafka 4 and Spark 4 run on nothing older."""
 
+ANSWER_SECONDS = 60.0
+
 CURE = (
     f"install one of version {OLDEST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew "
     f"install openjdk@17; conda: conda install -c conda-forge openjdk=17) or point JAVA_HOME at one"
@@ -31,10 +33,12 @@ def java_executable() -> Path:
     """
     java = _find()
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=60)
+        answer = subprocess.run([java, "-version"], capture_output=True, check=False, timeout=ANSWER_SECONDS)
     except OSError as error:
         raise TocsinError(f"{java} does not start ({error.strerror}); {CURE}") from error
-    found = re.search(r'version "(\d+)', answer.stderr)
+    except subprocess.TimeoutExpired as error:
+        raise TocsinError(f"{java} -version did not end within {ANSWER_SECONDS:g} s; {CURE}") from error
+    found = re.search(rb'version "(\d+)', answer.stderr)
     if found is None:
         raise TocsinError(f"{java} -version did not name a version; {CURE}")
     if int(found[1]) < OLDEST:

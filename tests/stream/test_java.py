@@ -57,3 +57,19 @@ def test_an_old_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ve
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(TocsinError, match="but Kafka and Spark need 17"):
         java.java_executable()
+
+
+def test_a_java_that_does_not_end_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _pretend(tmp_path, "21.0.1")
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(java, "ANSWER_SECONDS", 0.2)
+    with pytest.raises(TocsinError, match=r"java -version did not end within 0\.2 s; install one"):
+        java.java_executable()
+
+
+def test_a_java_that_does_not_write_utf_8_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _pretend(tmp_path, "21.0.1")
+    (tmp_path / "bin" / "java").write_bytes(b"#!/bin/sh\nprintf '\\351 version \"21.0.1\"' >&2\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert java.java_executable() == tmp_path / "bin" / "java"
