@@ -33,12 +33,14 @@ def java_executable() -> Path:
     """
     java = _find()
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, check=False, timeout=ANSWER_SECONDS)
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, errors="replace", check=False, timeout=ANSWER_SECONDS
+        )
     except OSError as error:
         raise TocsinError(f"{java} does not start ({error.strerror}); {CURE}") from error
     except subprocess.TimeoutExpired as error:
         raise TocsinError(f"{java} -version did not end within {ANSWER_SECONDS:g} s; {CURE}") from error
-    found = re.search(rb'version "(\d+)', answer.stderr)
+    found = re.search(r'version "(\d+)', answer.stderr)
     if found is None:
         raise TocsinError(f"{java} -version did not name a version; {CURE}")
     if int(found[1]) < OLDEST:
