@@ -25,7 +25,7 @@ from index import failpoints, local_files
 from index.damaged_file import DamagedFile
 from index.local_files import Bytes, Check
 from index.remote_path import TOUCHED, RemotePath
-from schemas.errors import TocsinError
+from schemas.errors import TocsinError, first_line
 
 CACHE_VARIABLE = "TOCSIN_CACHE_DIR"
 """Environment variable that names the folder of the copies; it should be on a fast local disk."""
@@ -191,7 +191,7 @@ def _explained(path: RemotePath | str) -> Iterator[None]:
     except AlreadyExistsError:
         raise FileExistsError from None
     except BaseError as error:
-        told = str(error).splitlines()[0].partition(": <?xml")[0]
+        told = first_line(error).partition(": <?xml")[0]
         raise TocsinError(
             f"{path} can't be reached: {told}. See that the address is right, that the store answers, and that the "
             "keys in the environment (AWS_ACCESS_KEY_ID and their like) allow to read and write."

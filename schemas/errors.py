@@ -1,4 +1,4 @@
-"""Reasons: the one exception that says why a record or a filter was refused, and the base of errors shown to users."""
+"""Reasons: why something was refused, the base of errors shown to users, and what they take from errors of others."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ class Refused(TocsinError):
 
     def __str__(self) -> str:
         return f"{self.message} (at {self.path})" if self.path else self.message
+
+
+def first_line(error: object) -> str:
+    """Return the first line of what somebody else's error says, or its type's name when it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from schemas.errors import TocsinError
+from schemas.errors import TocsinError, first_line
 
 FREE_SPACE = "free some space for job.index_dir and job.checkpoint_dir, and start the job again"
 
@@ -16,6 +16,6 @@ CURES = dict.fromkeys(("No space left on device", "Disk quota exceeded", "File t
 def ended(query: str, error: object, log: Path) -> TocsinError:
     """Return the sentence; the log gets all that the error says."""
     logging.getLogger("tocsin.job").error("the query of %s ended: %s", query, error)
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    reason = first_line(error)
     cure = next((f"; {cure}" for words, cure in CURES.items() if words in str(error)), "")
     return TocsinError(f"the query of {query} ended: {reason}{cure}; see {log}")

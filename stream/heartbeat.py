@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
+from schemas.errors import first_line
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -42,7 +44,7 @@ def _try_to_beat(spark: SparkSession, wanted: Callable[[], bool]) -> None:
         beat(spark)
     except Exception as error:  # Spark is being stopped, or has failed, which the queries tell better
         if wanted():
-            LOG.warning("the heartbeat failed: %s", str(error).splitlines()[0])
+            LOG.warning("the heartbeat failed: %s", first_line(error))
 
 
 class Heartbeat:

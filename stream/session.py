@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.errors import TocsinError
+from schemas.errors import TocsinError, first_line
 from stream import daemon
 from stream.class_archive import archive_options
 from stream.jars import Report, connector_jars
@@ -59,9 +59,8 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
         gateway = _launch(conf, output_file(log)) if SparkContext._gateway is None else SparkContext._gateway
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:  # py4j, PySpark and the operating system each raise their own
-        first = str(error).strip().splitlines()[0]
         ends = "\n".join(f"{file} ends with:\n{_end_of(file)}" for file in (log, output_file(log)))
-        said = hide(f"Spark did not start ({first}); its log {ends}")
+        said = hide(f"Spark did not start ({first_line(error)}); its log {ends}")
         raise TocsinError(said) from error
 
 

@@ -9,11 +9,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import psutil
+import pytest
 
 from stream.heartbeat import Heartbeat, beat
 
 if TYPE_CHECKING:
-    import pytest
     from pyspark.sql import SparkSession
 
 CLOSED_AFTER = 60
@@ -84,6 +84,23 @@ def test_a_beat_that_fails_is_logged_and_the_next_one_comes(
         assert twice.acquire(timeout=30)
         assert twice.acquire(timeout=30)
     assert "the heartbeat failed: Spark is away" in caplog.text
+
+
+def test_a_beat_that_fails_without_a_word_is_logged_by_its_kind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    twice = threading.Semaphore(0)
+
+    def fail(spark: Any) -> None:
+        twice.release()
+        raise ConnectionError
+
+    monkeypatch.setattr("stream.heartbeat.beat", fail)
+    monkeypatch.setattr("stream.heartbeat.LOG.propagate", True)
+    with Heartbeat(None, 0.01, lambda: 1.0):  # type: ignore[arg-type]
+        assert twice.acquire(timeout=30)
+        assert twice.acquire(timeout=30), "the thread has gone on"
+    assert "the heartbeat failed: ConnectionError" in caplog.text
 
 
 def test_zero_seconds_mean_no_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
