@@ -49,13 +49,14 @@ _notification_decoder = msgspec.json.Decoder(Notification)
 _event_notification_decoder = msgspec.json.Decoder(EventNotification)
 
 
-def event_ref(topic: str, partition: int, offset: int, key: bytes | None, timestamp_ms: int) -> EventRef:
-    """Return what notifications say of an event's record.
+def instant(timestamp_ms: int) -> str:
+    """Return a record's timestamp in RFC 3339, UTC. None that a broker takes is refused: years may have five digits."""
+    return f"{np.datetime64(timestamp_ms, 'ms')}Z"
 
-    A key that is not UTF-8 is given as base64, with ``key`` null. No timestamp that a broker takes is refused:
-    years after 9999 have more digits.
-    """
-    time = f"{np.datetime64(timestamp_ms, 'ms')}Z"
+
+def event_ref(topic: str, partition: int, offset: int, key: bytes | None, timestamp_ms: int) -> EventRef:
+    """Return what notifications say of an event's record; a key that is not UTF-8 is base64, with ``key`` null."""
+    time = instant(timestamp_ms)
     if key is None:
         return EventRef(topic, partition, offset, None, time)
     try:

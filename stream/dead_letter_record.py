@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from schemas.records import DeadLetter
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -18,6 +20,16 @@ MESSAGE_BYTES: Final = 8_000
 """What a message may take; one that quotes a record is far shorter, as a rule."""
 
 TRUNCATED: Final = "tocsin.truncated"
+
+
+class Origin(msgspec.Struct, frozen=True, rename=lambda name: f"tocsin.{name}"):
+    """What the headers of a dead letter say, those of `schemas.records.DeadLetter`; read where they are text."""
+
+    reason: str
+    message: str
+    topic: str
+    partition: int
+    offset: int
 
 
 def record_bytes(batch_bytes: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import sys
 from collections import deque
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +19,7 @@ from stream.commands.shared import (
     say,
     write_line,
 )
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -47,29 +47,45 @@ def dead_letters(
 
     show = _print_lines if json or not sys.stdout.isatty() else _print_table
     with TopicReader(settings, settings.topics.dead_letters, from_beginning=True) as reader:
-        there: deque[dict[str, Any]] = deque(maxlen=last)
+        there: deque[tuple[int, dict[str, Any]]] = deque(maxlen=last)
+        foreign = 0
         while not reader.at_end:
-            there.extend(_letter(record) for record in reader.read(WAIT_SECONDS))
-        show(sorted(there, key=lambda letter: letter["time"]))
+            for record in reader.read(WAIT_SECONDS):
+                if (letter := _letter(record)) is None:
+                    foreign += 1
+                else:
+                    there.append((record.timestamp()[1], letter))
+        show([letter for _, letter in sorted(there, key=lambda pair: pair[0])])
+        _tell_foreign(foreign, settings.topics.dead_letters)
         if not there:
             say(f"no dead letters on {settings.topics.dead_letters}")
         while follow:
-            show([_letter(record) for record in reader.read(WAIT_SECONDS)])
+            letters = [_letter(record) for record in reader.read(WAIT_SECONDS)]
+            show([letter for letter in letters if letter is not None])
+            _tell_foreign(letters.count(None), settings.topics.dead_letters)
             check_reader()
 
 
-def _letter(record: Message) -> dict[str, Any]:
-    """Return the dead letter that a record of the topic is."""
+def _tell_foreign(count: int, topic: str) -> None:
+    if count:
+        say(f"{counted(count, 'other record')} on {topic}, not written by Tocsin, left out")
+
+
+def _letter(record: Message) -> dict[str, Any] | None:
+    """Return the dead letter that a record of the topic is, or None for a record of somebody else."""
+    import msgspec
+
+    from schemas.notification_codec import instant
+    from stream.dead_letter_record import Origin
+
     headers = {name: _header(value) for name, value in dict(record.headers() or {}).items()}
-    milliseconds = record.timestamp()[1]
+    try:
+        origin = msgspec.convert(headers, Origin, strict=False)
+    except msgspec.ValidationError:
+        return None
     return {
-        "reason": headers.get("tocsin.reason", ""),
-        "message": headers.get("tocsin.message", ""),
-        "topic": headers.get("tocsin.topic", ""),
-        "partition": int(headers.get("tocsin.partition") or -1),
-        "offset": int(headers.get("tocsin.offset") or -1),
-        "time": datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
-        + f"{milliseconds % 1000:03d}Z",
+        **msgspec.structs.asdict(origin),
+        "time": instant(record.timestamp()[1]),
         **_text("key", record.key()),
         **_text("value", record.value()),
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from schemas.records import EventMatch, EventNotification, Notification
     from stream.commands.kafka import TopicReader
 
 WAIT_SECONDS = 0.25
@@ -60,15 +62,11 @@ def listen(
 
 def _wanted(reader: TopicReader, subscription: str | None, count: int | None) -> Iterator[list[bytes]]:
     """Yield the wanted notifications as they come, an empty list in each while without any."""
-    import msgspec
-
     seen = 0
     while count is None or seen < count:
         values = [value for record in reader.read(WAIT_SECONDS) if (value := record.value()) is not None]
         if subscription is not None:
-            values = [
-                v for v in values if any(m.subscription == subscription for m in _matches(msgspec.json.decode(v)))
-            ]
+            values = [v for v in values if any(m.subscription == subscription for m in _matches(v) or ())]
         values = values if count is None else values[: count - seen]
         seen += len(values)
         yield values
@@ -93,45 +91,75 @@ class _Match(NamedTuple):
     labels: str
 
 
-def _matches(notification: dict[str, Any]) -> list[_Match]:
-    """Return the matches that a notification tells of: one, or with ``emit = "event"`` all of its event."""
-    event = notification["event"]
-    name = event.get("key") or f"{event['topic']}/{event['partition']}/{event['offset']}"
-    entries = notification.get("matches", [notification])
+def _matches(value: bytes) -> list[_Match] | None:
+    """Return the matches that a notification tells of: one, or with ``emit = "event"`` all of its event.
+
+    None for a record of somebody else.
+    """
+    from schemas.records import Notification
+
+    notification = _decode(value)
+    if notification is None:
+        return None
+    event = notification.event
+    name = event.key or f"{event.topic}/{event.partition}/{event.offset}"
+    ranked: Iterable[tuple[int, Notification | EventMatch]]
+    if isinstance(notification, Notification):
+        ranked = [(notification.rank, notification)]
+    else:
+        ranked = enumerate(notification.matches, 1)
     return [
         _Match(
-            time=event["time"],
-            subscription=entry["subscription"],
-            score=entry["score"],
-            rank=entry.get("rank", place),
+            time=event.time,
+            subscription=match.subscription,
+            score=match.score,
+            rank=rank,
             event=name,
-            labels=", ".join(f"{label}={value}" for label, value in entry.get("labels", {}).items()),
+            labels=", ".join(f"{label}={value}" for label, value in match.labels.items()),
         )
-        for place, entry in enumerate(entries, 1)
+        for rank, match in ranked
     ]
+
+
+def _decode(value: bytes) -> Notification | EventNotification | None:
+    """Return a notification of either kind; None for what is none."""
+    import msgspec
+
+    from schemas.notification_codec import decode_event_notification, decode_notification
+
+    for decode in (decode_notification, decode_event_notification):
+        with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
+            return decode(value)
+    return None
 
 
 def _show_table(notifications: Iterator[list[bytes]], subscription: str | None) -> None:
     """Keep the latest matches in a table that grows to the terminal's height."""
-    import msgspec
     from rich.console import Console
     from rich.live import Live
 
     console = Console()
     rows: deque[_Match] = deque(maxlen=max(console.height - 7, 5))
-    total = 0
+    total = foreign = 0
     with Live(console=console, refresh_per_second=8) as live:
         for values in notifications:
-            matches = [match for value in values for match in _matches(msgspec.json.decode(value))]
+            told = [_matches(value) for value in values]
+            matches = [match for of_record in told for match in of_record or ()]
             rows.extend(match for match in matches if subscription in (None, match.subscription))
-            total += len(values)
-            live.update(_table(rows, total, console))
+            others = told.count(None)
+            total, foreign = total + len(told) - others, foreign + others
+            live.update(_table(rows, _title(total, foreign), console))
 
 
-def _table(rows: deque[_Match], total: int, console: Console) -> Table:
+def _title(total: int, foreign: int) -> str:
+    """Say how many notifications have come, and how many records that are none and are not shown."""
+    return counted(total, "notification") + (f" and {counted(foreign, 'other record')}" if foreign else "")
+
+
+def _table(rows: deque[_Match], title: str, console: Console) -> Table:
     from rich.table import Table
 
-    table = Table(title=counted(total, "notification"), title_justify="left", width=console.width)
+    table = Table(title=title, title_justify="left", width=console.width)
     table.add_column("event time", no_wrap=True)
     table.add_column("subscription", no_wrap=True, ratio=3)
     table.add_column("score", justify="right", no_wrap=True)

@@ -239,6 +239,37 @@ def test_listen_shows_a_table_in_a_terminal(fresh: CommandLine, terminal: tuple[
     assert "late-\\x1b[31mjfk" in screen  # a record does not steer the terminal
 
 
+FOREIGN = [
+    "not JSON",
+    "[]",
+    "{}",
+    json.dumps(notification("x", 1, 0)["value"]),
+    '{"event": {"topic": "e"}, "subscription": "s-1"}',
+    '{"event": null, "subscription": "s-1", "score": 1.0, "rank": 1, "labels": {}}',
+    "[" * 100_000,
+    '{"more": ' + "[" * 100_000,
+]
+"""Values on a topic of notifications that somebody else has written."""
+
+
+def test_listen_passes_over_what_is_no_notification(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+    fresh("topics")
+    fresh.produce(fresh.notifications, [{"key": "s-1", "value": value} for value in FOREIGN])
+    of_event = {"event": json.loads(notification("", 1, 7)["value"])["event"]}
+    of_event["matches"] = [{"subscription": name, "score": 1, "labels": {}} for name in ("s-0", "s-1")]
+    fresh.produce(fresh.notifications, [notification("s-1", 1.25, 0), {"key": "s-1", "value": json.dumps(of_event)}])
+    one = fresh("listen", "--from-beginning", "--subscription", "s-1", "--count", "2")
+    assert (one.returncode, len(one.stdout.splitlines())) == (0, 2)
+    fresh.environment |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    ours, theirs = terminal
+    command = ("listen", "--from-beginning", "--count", str(len(FOREIGN) + 2))
+    process = fresh.start(*command, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    screen = read_terminal(ours)
+    assert process.wait(PATIENCE) == 0
+    assert f"2 notifications and {len(FOREIGN)} other records" in screen
+
+
 NOW = int(time.time()) * 1000
 """Milliseconds; retention could remove records with times long ago."""
 
@@ -333,3 +364,20 @@ def test_the_broker_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> N
     assert process.returncode == 0
     assert b"Traceback" not in err
     assert data.exists()
+
+
+def test_dead_letters_counts_what_is_none_and_shows_the_others(fresh: CommandLine) -> None:
+    fresh("topics")
+    mine = letters()
+    headers = dict(mine[0]["headers"])
+    foreign: list[dict[str, Any]] = [
+        {"value": b"no headers"},
+        {"value": b"x", "headers": [*(headers | {"tocsin.partition": b"two"}).items()]},
+        {"value": b"x", "headers": [*(headers | {"tocsin.offset": b"\xff"}).items()]},
+        {"value": b"x", "headers": [(name, value) for name, value in headers.items() if name != "tocsin.reason"]},
+    ]
+    fresh.produce(fresh.dead_letters, [*foreign, *mine])
+    result = fresh("dead-letters")
+    assert result.returncode == 0
+    assert [json.loads(line)["offset"] for line in result.stdout.splitlines()] == [17, 3]
+    assert "4 other records on" in result.stderr

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.records import DeadLetter
+from stream.commands.dead_letters import _letter
 from stream.dead_letter_record import dead_letter_record, record_bytes
 
 LIMIT = record_bytes(1_048_588)
@@ -55,3 +58,37 @@ def test_a_long_key_is_cut_only_where_the_value_alone_does_not_do() -> None:
     assert key == letter.key
     assert len(value or b"") > 0.99 * LIMIT - 2000
     assert dict(headers)["tocsin.truncated"] == f"key 1000 of 1000, value {len(value or b'')} of 2000000 bytes".encode()
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "time"),
+    [
+        (1_772_366_400_007, "2026-03-01T12:00:00.007Z"),
+        (300_000_000_000_000, "11476-08-15T05:20:00.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+    ],
+)
+def test_any_time_of_a_record_is_shown(milliseconds: int, time: str) -> None:
+    """Topics may let producers give times of the far future."""
+    letter = DeadLetter(b"k", b"v", "json.syntax", "not JSON", "events", 0, 3)
+    record: Any = Record(letter.headers(), milliseconds)
+    assert _letter(record) == {
+        "reason": "json.syntax",
+        "message": "not JSON",
+        "topic": "events",
+        "partition": 0,
+        "offset": 3,
+        "time": time,
+        "key": "k",
+        "value": "v",
+    }
+
+
+class Record:
+    """As much of the client's record as the command looks at."""
+
+    def __init__(self, headers: list[tuple[str, bytes]], milliseconds: int) -> None:
+        self.headers = lambda: headers
+        self.timestamp = lambda: (1, milliseconds)
+        self.key = lambda: b"k"
+        self.value = lambda: b"v"
