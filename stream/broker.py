@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -260,15 +261,13 @@ class Broker:
             # the first attempts are refused: expected, so said to nobody
             {"bootstrap.servers": self.bootstrap_servers, "log_level": 0, "reconnect.backoff.max.ms": 100}
         )
-        while True:
+        while time.monotonic() <= deadline:
             self.check()
-            try:
+            with contextlib.suppress(KafkaException):
                 if client.list_topics(timeout=0.5).brokers:
                     return
-            except KafkaException as error:
-                if time.monotonic() > deadline:
-                    raise self._failure(f"the broker did not answer within {READY_SECONDS:g} s") from error
             time.sleep(0.02)
+        raise self._failure(f"the broker did not answer within {READY_SECONDS:g} s")
 
     def _end(self, number: signal.Signals) -> None:
         assert self._process is not None

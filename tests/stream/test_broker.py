@@ -12,10 +12,11 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from schemas.errors import TocsinError
@@ -132,3 +133,25 @@ def _lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@pytest.mark.parametrize("brokers", [{}, None])
+def test_a_broker_that_names_no_brokers_or_does_not_answer_is_given_up_at_the_deadline(
+    brokers: dict[int, object] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer without brokers is none either: the broker has not registered with its controller."""
+
+    class Client:
+        def __init__(self, _: object) -> None: ...
+
+        def list_topics(self, timeout: float) -> SimpleNamespace:
+            if brokers is None:
+                raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+            return SimpleNamespace(brokers=brokers)
+
+    monkeypatch.setattr("stream.broker.AdminClient", Client)
+    monkeypatch.setattr("stream.broker.READY_SECONDS", 0.2)
+    broker = Broker(tmp_path)
+    broker._port = 1
+    with pytest.raises(TocsinError, match=r"the broker did not answer within 0\.2 s; its log"):
+        broker._await_ready()
