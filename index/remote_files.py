@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -22,13 +21,11 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore, from_url
 
 from index import failpoints, local_files
+from index.cache_folder import cache_folder
 from index.damaged_file import DamagedFile
 from index.local_files import Bytes, Check
 from index.remote_path import TOUCHED, RemotePath
 from schemas.errors import TocsinError, first_line
-
-CACHE_VARIABLE = "TOCSIN_CACHE_DIR"
-"""Environment variable that names the folder of the copies; it should be on a fast local disk."""
 
 SLICE = 8 * 2**20
 """Bytes that are sent or fetched at a time: parts of an upload have at least five mebibytes in S3."""
@@ -45,7 +42,7 @@ class RemoteFiles:
     def __init__(self, root: str) -> None:
         with _explained(root):
             self._store: ObjectStore = from_url(root)
-        self._cache = _cache_folder() / hashlib.sha256(root.encode()).hexdigest()[:16]
+        self._cache = cache_folder() / hashlib.sha256(root.encode()).hexdigest()[:16]
 
     def make_folder(self, path: RemotePath) -> None:
         """Do nothing: there are no folders, only names."""
@@ -160,11 +157,6 @@ class RemoteFiles:
         for name in copies:
             if name not in kept and not name.endswith(local_files.TEMPORARY):
                 local_files.remove(copy.parent / name)
-
-
-def _cache_folder() -> Path:
-    named = os.environ.get(CACHE_VARIABLE)
-    return Path(named) if named else Path.home() / ".cache" / "tocsin"
 
 
 def _slices(chunks: Iterable[Bytes]) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ tested. A start only looks whether the files are there; a jar enters the cache b
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import tempfile
 import tomllib
@@ -20,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from index.cache_folder import CACHE_VARIABLE, cache_folder
 from schemas.errors import TocsinError
 
 BROKER_ROOTS = (
@@ -66,16 +66,6 @@ def connector_jars(report: Report | None = None) -> list[Path]:
     return _fetch(_locked("connector"), report)
 
 
-def cache_folder() -> Path:
-    """Return the folder of everything Tocsin downloads or prepares once: TOCSIN_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("TOCSIN_CACHE")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tocsin"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tocsin"
-
-
 def _locked(name: str) -> list[Jar]:
     lock = tomllib.loads(_lock_file(name).read_text())
     return msgspec.convert(lock["dependencies"], list[Jar])
@@ -111,8 +101,8 @@ def _download(jars: list[Jar], folder: Path, report: Report | None) -> None:
     except OSError as error:  # requests' errors are OSErrors too
         raise TocsinError(
             f"could not download the jars of Kafka and Spark's Kafka connector into {folder}: {error}; check the "
-            f"network and try again, or copy that folder from a machine where Tocsin has run (TOCSIN_CACHE names "
-            f"another place)"
+            f"network and try again, or copy that folder from a machine where Tocsin has run ({CACHE_VARIABLE} "
+            f"names another place)"
         ) from error
 
 

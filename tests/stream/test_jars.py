@@ -34,7 +34,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thre
     settings = tmp_path / "jgo.conf"
     settings.write_text(f"[repositories]\ncentral = http://127.0.0.1:{server.server_port}\n")
     monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))
-    monkeypatch.setenv("TOCSIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOCSIN_CACHE_DIR", str(tmp_path / "cache"))
     yield server
     server.shutdown()
     server.server_close()

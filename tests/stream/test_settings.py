@@ -47,7 +47,7 @@ def test_open_tables_take_names_of_others_from_all_sources_and_merge_them(tmp_pa
 
 
 def test_other_variables_of_tocsin_are_no_settings() -> None:
-    environ = {"TOCSIN_CACHE": "/somewhere", "TOCSIN_TEST_BROKER": "testcontainers", "PATH": "/bin"}
+    environ = {"TOCSIN_CACHE_DIR": "/somewhere", "TOCSIN_TEST_BROKER": "testcontainers", "PATH": "/bin"}
     assert load_settings(None, [], environ) == Settings()
 
 
