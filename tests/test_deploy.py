@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +14,7 @@ import pytest
 import typer.main
 import yaml
 
+from index.cache_folder import CACHE_VARIABLE
 from stream.cli import app
 from stream.settings import load_settings
 
@@ -102,3 +107,28 @@ def test_the_image_s_entry_point_is_the_command_line_and_its_default_command_the
     assert 'ENTRYPOINT ["tocsin"]' in DOCKERFILE
     assert parse(["run"])[0] == "run"
     assert 'CMD ["run"]' in DOCKERFILE
+
+
+def test_the_image_has_compiled_kernels_where_the_job_s_user_keeps_them() -> None:
+    """As the user that may write there, away from the copied sources, and before the folder becomes a volume."""
+    order = ("USER tocsin", "WORKDIR /data", "ENV NUMBA_CACHE_DIR=", "RUN python -m stream.warm_up", "VOLUME /data")
+    places = [DOCKERFILE.index(f"\n{line}") for line in order]
+    assert places == sorted(places)
+    assert Path(re.findall(r"^ENV NUMBA_CACHE_DIR=(\S+)", DOCKERFILE, re.MULTILINE)[0]).is_relative_to("/data")
+    assert find_spec("stream.warm_up") is not None
+
+
+def test_the_job_s_user_may_write_to_the_image_s_cache() -> None:
+    (folder,) = re.findall(rf"^ENV {CACHE_VARIABLE}=(\S+)", DOCKERFILE, re.MULTILINE)
+    (owned,) = re.findall(r"chown -R tocsin (.+)", DOCKERFILE)
+    assert folder in owned.split()
+
+
+def test_kernels_are_kept_where_the_image_says_so(tmp_path: Path) -> None:
+    """And the next process finds them."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    program = "import numpy as np; from index.byte_rows import ByteRows; ByteRows.of([b'a']).take(np.array([0]))"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=ROOT)
+    kept = {path.name for path in (tmp_path / "numba").rglob("byte_rows._gather*")}
+    assert len(kept) == 2, "an index and one compiled form, not compiled again"
