@@ -20,6 +20,7 @@ pytest.importorskip("obstore")
 
 from index import files
 from index.block.engine import BlockEngine
+from index.cache_folder import CACHE_VARIABLE
 from index.directory import IndexDirectory
 from index.files import DamagedFile
 from index.garbage import collect
@@ -29,7 +30,7 @@ from index.merge import merge
 from index.merge_policy import MergePlan
 from index.pins import pin, pinned_versions, unpin_before
 from index.reader import IndexReader
-from index.remote_files import CACHE_VARIABLE, RemoteFiles
+from index.remote_files import RemoteFiles
 from index.remote_path import RemotePath
 from index.segment import write_segment
 from index.writer import IndexWriter
