@@ -20,7 +20,7 @@ class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _envelope_decoder = msgspec.json.Decoder(_Envelope)
 _first = threading.Lock()
-"""Held while a decoder is made: two threads that made the first one of a type together would crash the process."""
+"""Held while a decoder is looked up or made: two threads that make the first of a type at once crash the process."""
 
 
 _made: dict[type[Any], msgspec.json.Decoder[Any]] = {}

@@ -1,4 +1,4 @@
-"""Which predicates make an expression true or false whatever the event: few enough that none of them can be left out.
+"""Which predicates make an expression true or false whatever the event; none of those that are named can be left out.
 
 Leaving a predicate out means that it holds wherever that helps the expression to be true. What stays false without a
 predicate is not false because of it. The normal form is asked each time, so whatever it recognises can be named here.

@@ -1,4 +1,4 @@
-"""Families: derived attributes that a segment names, those together that one function derives from one attribute."""
+"""Families: the derived attributes that a segment names, grouped by the attribute and function that they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived attributes among those of an event block: its entries and what was derived from them, event by event."""
+"""Extends an event block by derived attributes: an event has their values among its entries, as it has its own."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class EventBlock:
 
 @njit(cache=True, nogil=True)
 def _fill_plain(offsets, term, weight, attribute, plain):  # type: ignore[no-untyped-def]
-    """An attribute's terms stand side by side in an event."""
+    """Write `EventBlock.plain`; an attribute's terms stand side by side in an event."""
     for event in range(len(plain)):
         last, plain[event] = -1, True
         for entry in range(offsets[event], offsets[event + 1]):

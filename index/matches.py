@@ -46,7 +46,7 @@ class MatchRows(NamedTuple):
         return MatchRows(self.event[rows], self.subscription[rows], self.score[rows])
 
     def matches(self, events: int) -> Matches:
-        """Return the same as the answer to a block of so many events; nothing but where those begin is written."""
+        """Return the same as the answer to a block of so many events; the columns are shared, not copied."""
         begin = np.searchsorted(self.event, np.arange(events + 1, dtype=np.int32))
         return Matches(begin, self.subscription, self.score)
 

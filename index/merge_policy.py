@@ -25,7 +25,8 @@ DEAD_SHARE = 1 / 3
 """A segment with a larger share of dead subscriptions is rewritten, alone or in a merge that is due anyway."""
 
 MERGED_LIMIT = 2_500_000
-"""The most live subscriptions of a merged segment: a merge needs 1.15 KB for each of six predicates, 2.9 GB in all."""
+"""The most live subscriptions of a merged segment. A merge of subscriptions with six predicates needs 1.15 KB of memory
+for each, 2.9 GB for so many."""
 
 
 @dataclass(frozen=True)

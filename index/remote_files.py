@@ -1,9 +1,9 @@
 """File operations of an index directory in an object store, with copies on the local disk to map.
 
-An object appears whole under its name by itself. What a hard link is on a disk is here a write on the condition that
-the name is free (``If-None-Match: *`` in S3), which Amazon S3, Google Cloud Storage, Azure and most of their like know;
-`pyarrow.fs` has no such write, so `obstore` does all of it. Addresses, keys and regions come from the environment, as
-its documentation has it: ``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` and so on.
+A store shows an object under its name when all of it is there. Where a disk has a hard link to take a name that must be
+free, a store has a write on that condition (``If-None-Match: *`` in S3), which Amazon S3, Google Cloud Storage, Azure
+and most of their like know. `pyarrow.fs` has no such write, so `obstore` does all of it. Addresses, keys and regions
+come from the environment, as its documentation has it: ``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` and so on.
 """
 
 from __future__ import annotations

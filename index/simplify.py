@@ -1,4 +1,4 @@
-"""What the arguments of one AND or OR make superfluous: doubles, contradictions, arguments that others imply.
+"""What the arguments of one AND or OR make superfluous: duplicates, contradictions, arguments that others imply.
 
 Every rule keeps the truth for every event, several values of an attribute included, and the score: an argument that may
 score goes only where an equal one stays.
@@ -48,7 +48,7 @@ def _conjunction(parts: Sequence[Part]) -> list[Part]:
 
 
 def _disjunction(parts: Sequence[Part]) -> list[Part]:
-    """Drop doubles and what implies another branch; beside a true branch only branches that may score count."""
+    """Drop duplicates and what implies another branch; beside a true branch only branches that may score count."""
     first: dict[int, Part] = {}
     for part in parts:
         first.setdefault(part.key, part)

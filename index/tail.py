@@ -1,4 +1,4 @@
-"""What a delta does to a version: which older subscriptions its segments and removals put to death."""
+"""What a delta does to a version: which older subscriptions die, as its segments replace them or it removes them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def repeated(tables: Sequence[ByteRows]) -> list[Ordinals]:
 def _entry_after(
     layout: IndexDirectory, entry: SegmentEntry, gone: Sequence[ByteRows], open_segment: OpenSegment
 ) -> SegmentEntry:
-    """Return the entry after the deaths of ids that are gone; the same entry when none of them lived in it."""
+    """Return an entry without the ids that are gone; the same entry when none of them was alive in it."""
     if entry.alive == 0 or not any(len(rows) for rows in gone):
         return entry
     ids = open_segment(entry).rows.ids

@@ -1,1 +1,1 @@
-"""The block engine: matches 64 events a machine word."""
+"""The block engine: matches many events at once, 64 in each machine word of a mask."""

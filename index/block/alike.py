@@ -1,4 +1,4 @@
-"""Subscriptions that say the same, of which there are many where people subscribe to what is popular, become one.
+"""Joins subscriptions that say the same; there are many such where people subscribe to what is popular.
 
 Two subscriptions are alike when they have as many clauses, each with the same literals and weights, in any order, as
 the other's in its place, and the same priority: then they match the same events with the same scores. The first one's
@@ -48,7 +48,7 @@ class OwnerLists(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """What subscriptions say, those left out that are never true.
+    """What subscriptions say, but for those that are never true, which have no body.
 
     Attributes
     ----------

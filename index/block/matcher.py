@@ -276,7 +276,7 @@ class BlockMatcher:
         return best.runs(span.first)
 
     def _use_room(self, matches: int, marked: Marked) -> None:
-        """Count matches of this call; when they are more than it may have, leave the memory as at its end."""
+        """Count a chunk's matches; when the call has more than it may, end the chunk and raise `TooManyMatches`."""
         if self._room is not None:
             self._room -= matches
             if self._room < 0:

@@ -27,7 +27,7 @@ _HUGE = 1 << 21
 """Bytes of a huge page."""
 
 _PATIENCE = 1000
-"""What nobody has taken while so many arrays, large or small, were asked for is not kept any longer."""
+"""Arrays, large or small, that may be asked for before pages that none of them was given are kept no longer."""
 
 _free: list[tuple[int, mmap.mmap]] = []
 """What is kept, with when it was given back; what is done to it is one step each, so threads may share it."""

@@ -42,12 +42,13 @@ class Best(NamedTuple):
     owner, points
         int32, int64: what is held; owner words are those of records, subscription << 1 | several.
     table
-        int32: slots in which an event's doubles are found.
+        int32: slots in which matches of one owner of an event are found.
     need
         float64 [events], in units for a plain event: what a record's bound must reach.
     last
-        int32 [events], the worst owner word that is held; one after it that scores no more than ``need`` is too late.
-        The greatest word of all where scores are bounded with ``scale`` and ``slack``, which rounds.
+        int32 [events], the owner word of the worst match once as many are held as are wanted: another that scores just
+        ``need`` comes in only if its word is less. Before that, and where ``scale`` and ``slack`` have a part in
+        ``need``, which then is rounded, it is the greatest word of all and keeps nothing out.
     scale, slack
         float64 [events]: a record gets at most bound * scale + slack; 1 and 0 for events with one value an attribute
         and no weight over 1.

@@ -1,8 +1,8 @@
 """Instructions that write past the cache what will not be read soon: it is not fetched before, and evicts nothing.
 
-A store fetches the line that it changes, unless it is told that the whole line will be written. To arrays far larger
-than the cache, written in pieces here and there, that doubles the speed: 41 instead of 19 GB a second. Another thread
-sees what was written so once this one has taken or left a lock, as to hand over an array does.
+A store fetches the line that it changes, unless it is told that the whole line will be written. Arrays far larger than
+the cache, which are written in pieces here and there, are written twice as fast so: at 41 instead of 19 GB a second.
+Another thread sees it all once a lock was taken or released in between, which handing over an array involves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turns the masks of ordered hits by 64 x 64 bits: from a hit's events to an event's hits, without doubles.
+"""Turns the masks of ordered hits by 64 x 64 bits: from a hit's events to an event's hits, each owner once.
 
 Of 64 hits, one after the other, each word of their masks is a square of 64 hits by 64 events; turned, a word says which
 of the 64 hits an event has. So an event's hits are found in order by going through its own words, and nothing is
@@ -54,7 +54,7 @@ def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits
                 squares[y] = 0
                 continue
             _gather(lanes, part, parts, first, order, mask, squares[y])
-            _drop_doubles(lanes, part, parts, first, order, owner, mask, slots, first_hits, squares[y])
+            _drop_duplicates(lanes, part, parts, first, order, owner, mask, slots, first_hits, squares[y])
             turn(lanes, squares[y])
         for row in range(64):
             spread_row(lanes, squares, row, turned, word)
@@ -70,7 +70,7 @@ def _gather(lanes, part, parts, first, order, mask, square):  # type: ignore[no-
 
 
 @inlined
-def _drop_doubles(lanes, part, parts, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
+def _drop_duplicates(lanes, part, parts, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
     """Take from 64 hits the events that a better hit of the same owner has."""
     some = min(64, len(order) - first) if len(slots) else 0
     for i in range(some):

@@ -58,7 +58,7 @@ def disjunction(engine: str, reader: LiteralReader, subscription: Subscription) 
 
 
 def _tidied(conjunctions: Iterable[Clause]) -> list[Clause]:
-    """Bring conjunctions into their one form; those that are never true are left out, doubles too."""
+    """Bring conjunctions into their one form; those that are never true are left out, duplicates too."""
     found: dict[Clause, None] = {}
     for conjunction in conjunctions:
         if len(conjunction) > 1:
