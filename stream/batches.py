@@ -1,14 +1,18 @@
-"""What both queries share: the gate that lets a stop wait for the batch under way, and the source's options."""
+"""What both queries share: what their batches use, the gate that lets a stop wait for one, and the source's options."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream.checkpoint import Offsets, starting_offsets
-from stream.progress import Stopping
+from stream.metrics import Metrics
+from stream.output import TransactionalOutput
+from stream.progress import IndexProgress, Stopping
+from stream.worker_pass import Say
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +26,29 @@ Every time costs driver and broker a good millisecond. For events that is the pr
 """
 
 BatchFunction = Callable[["DataFrame", int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryBatches:
+    """What the micro-batches of a query use; each of the two queries adds what is its own, and a call that takes one.
+
+    Attributes
+    ----------
+    checkpoint
+        The query's, in which Spark has written down where a batch ends.
+    output
+        Takes what a batch gives, and its offsets.
+    progress
+        How far the index has come.
+    metrics, say
+        Told of each batch, and of what a person should know.
+    """
+
+    checkpoint: Path
+    output: TransactionalOutput
+    progress: IndexProgress
+    metrics: Metrics
+    say: Say
 
 
 class BatchGate:

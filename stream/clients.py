@@ -23,7 +23,7 @@ Configuration = dict[str, Any]
 Answer = TypeVar("Answer")
 
 REQUEST_SECONDS = 30.0
-REACH_SECONDS = 8.0
+REACH_SECONDS = 10.0
 """Brokers that are there answer within moments; who has mistyped an address should not wait long to be told."""
 
 FIRST_ANSWER_SECONDS = 1.0
@@ -155,16 +155,18 @@ def admin(settings: Settings, contact: Contact | None = None) -> AdminClient:
         raise TocsinError(f"kafka.client is refused by the Kafka client library: {said}") from error
 
 
-def reach(settings: Settings, seconds: float = REACH_SECONDS) -> set[str]:
+def reach(settings: Settings, seconds: float | None = None) -> set[str]:
     """Return the names of the brokers' topics that this client may see.
 
     Raises
     ------
     TocsinError
-        No broker answers in that time, or one refuses the client's credentials or certificate, which is said at once.
+        No broker answers in that time, `REACH_SECONDS` if not given, or one refuses the client's credentials or
+        certificate, which is said at once.
     """
     contact = Contact()
     client = admin(settings, contact)
+    seconds = REACH_SECONDS if seconds is None else seconds
     deadline = time.monotonic() + seconds
     while True:
         try:

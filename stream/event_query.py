@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -12,18 +13,17 @@ import msgspec
 
 from index.pins import pin, unpin_before
 from stream import failpoints, matcher, rows, spool
+from stream.batches import QueryBatches
 from stream.checkpoint import Offsets, batch_end_offsets, query_identity
-from stream.metrics import Metrics
-from stream.output import TransactionalOutput
-from stream.progress import IndexProgress
 from stream.shard_pass import match_shards
-from stream.worker_pass import Say, mapped, pass_through_workers
+from stream.worker_pass import mapped, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class EventBatches:
+@dataclass(frozen=True, eq=False)
+class EventBatches(QueryBatches):
     """Matches the micro-batches of the events topic, in order.
 
     Causality: batch N's end offsets are fixed when it begins, so each of its events was produced before now; the
@@ -31,43 +31,26 @@ class EventBatches:
     The version found then is pinned for N, so a replay of N meets the same index and writes the same bytes.
     """
 
-    def __init__(
-        self,
-        task: matcher.MatchTask,
-        checkpoint: Path,
-        subscriptions_end: Callable[[], Offsets],
-        output: TransactionalOutput,
-        progress: IndexProgress,
-        metrics: Metrics,
-        causality_timeout: float,
-        say: Say,
-    ) -> None:
-        self._task = task
-        self._checkpoint = checkpoint
-        self._subscriptions_end = subscriptions_end
-        self._output = output
-        self._progress = progress
-        self._metrics = metrics
-        self._causality_timeout = causality_timeout
-        self._say = say
-        self._pin_owner = ""
+    task: matcher.MatchTask
+    subscriptions_end: Callable[[], Offsets]
+    causality_timeout: float
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Match and commit one micro-batch; safe to run again."""
         started = perf_counter_ns()
-        end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
-        if self._output.covers(end):
+        end = batch_end_offsets(self.checkpoint, batch, self.task.topic)
+        if self.output.covers(end):
             return
         version = self._pinned_version(batch)
         failpoints.reach("events.pinned")
         waited = perf_counter_ns()
-        spool.clear(Path(self._task.spool.folder))
-        task = msgspec.structs.replace(self._task, version=version, committed=self._output.committed)
-        answers = pass_through_workers(lambda: _answers(frame, task, end), self._progress, self._say)
+        spool.clear(Path(self.task.spool.folder))
+        task = msgspec.structs.replace(self.task, version=version, committed=self.output.committed)
+        answers = pass_through_workers(lambda: _answers(frame, task, end), self.progress, self.say)
         matched = perf_counter_ns()
-        committed = self._output.commit(answers, end)
-        unpin_before(self._task.index, self._owner(), batch)
-        self._metrics.matched(
+        committed = self.output.commit(answers, end)
+        unpin_before(self.task.index, self._owner, batch)
+        self.metrics.matched(
             rows.total_counts(answers),
             version,
             end,
@@ -79,13 +62,13 @@ class EventBatches:
         )
 
     def _pinned_version(self, batch: int) -> int:
-        version = self._progress.wait_for(self._subscriptions_end(), self._causality_timeout)
-        return pin(self._task.index, self._owner(), batch, version)
+        version = self.progress.wait_for(self.subscriptions_end(), self.causality_timeout)
+        return pin(self.task.index, self._owner, batch, version)
 
+    @cached_property
     def _owner(self) -> str:
         """The pins' owner is the checkpoint, not the job: batch numbers begin again with a new checkpoint."""
-        self._pin_owner = self._pin_owner or query_identity(self._checkpoint)
-        return self._pin_owner
+        return query_identity(self.checkpoint)
 
 
 def _answers(frame: DataFrame, task: matcher.MatchTask, end: Offsets) -> DataFrame:

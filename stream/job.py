@@ -182,7 +182,7 @@ class Job:
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
         task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
         output = self._outputs["subscriptions"]
-        batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
+        batches = SubscriptionBatches(checkpoint, output, progress, self._metrics, self._reporter.say, task, writer)
         limit = self._settings.job.max_subscriptions_per_batch
         self._start(spark, "subscriptions", ends, progress.absorbed, limit, checkpoint, batches)
 
@@ -210,14 +210,14 @@ class Job:
         patience = self._settings.subscriptions.open_transaction_seconds
         end = AcknowledgedEnd(ends, self._sources["subscriptions"], patience, progress.sleep, self._reporter.say)
         batches = EventBatches(
-            task,
             checkpoint,
-            end,
             output,
             progress,
             self._metrics,
-            job.causality_timeout_seconds,
             self._reporter.say,
+            task,
+            end,
+            job.causality_timeout_seconds,
         )
         # Where nothing was committed there is no lag of events that the topic has let go of.
         self._metrics.begin_at(ends.beginnings(topics.events) | output.committed)

@@ -12,9 +12,6 @@ from stream.clients import REQUEST_SECONDS, admin, reach, trouble, while_passing
 from stream.refusals import denial
 from stream.settings import Settings
 
-FIRST_CONTACT_SECONDS = 10.0
-"""Brokers that are there answer within moments; who has mistyped an address should not wait long to be told."""
-
 COMPACTED = {"cleanup.policy": "compact"}
 """The subscriptions topic is the record of all subscriptions: the last record of each id is kept for ever."""
 
@@ -29,7 +26,7 @@ def ensure_topics(settings: Settings) -> None:
     TocsinError
         The brokers don't answer or refuse, or the subscriptions topic is not compacted.
     """
-    present = reach(settings, FIRST_CONTACT_SECONDS)
+    present = reach(settings)
     client = admin(settings)
     try:
         _create(client, settings, present)

@@ -11,7 +11,7 @@ import typer
 
 from stream.commands.shared import (
     ConfigOption,
-    JsonOption,
+    JsonLinesOption,
     SetOption,
     check_reader,
     load,
@@ -33,7 +33,7 @@ def dead_letters(
     context: typer.Context,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the latest N.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with those to come, until Ctrl-C.")] = False,
-    json: JsonOption = False,
+    json: JsonLinesOption = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

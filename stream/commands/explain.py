@@ -8,14 +8,13 @@ import typer
 
 from stream.commands.looking import (
     IndexOption,
-    JsonOption,
     VersionOption,
     console,
     event_of,
     look_into,
     scanned,
 )
-from stream.commands.shared import ConfigOption, SetOption, printable, read_text, write_line
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, read_text, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:

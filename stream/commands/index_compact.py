@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +9,13 @@ import typer
 
 from schemas.errors import TocsinError
 from stream.commands.looking import IndexOption, console, look_for, progress_bar
-from stream.commands.shared import ConfigOption, SetOption
+from stream.commands.shared import ConfigOption, SetOption, give_way
 from stream.wording import counted
 
 if TYPE_CHECKING:
     from index.manifest import Manifest
     from index.merge_policy import MergePlan, SegmentStat
 
-LOWEST_PRIORITY = 19
 ATTEMPTS = 3
 """How often all segments are merged before the job's own merges are given way to."""
 
@@ -36,7 +34,7 @@ def index_compact(
     It may run beside the job. What is replaced or removed meanwhile stays so; a merge that another process was quicker
     with is thrown away. Files that nobody needs any more go a while later, with 'tocsin index gc' or the job.
     """
-    os.nice(LOWEST_PRIORITY)
+    give_way()
     settings, _ = look_for(context, index, None, config, overrides)
     directory = settings.job.index_dir
     from index.engines import engine_named

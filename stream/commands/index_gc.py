@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.looking import IndexOption, JsonOption, console, look_for
-from stream.commands.shared import ConfigOption, SetOption, write_line
+from stream.commands.looking import IndexOption, console, look_for
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, write_line
 from stream.wording import counted
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.commands.looking import IndexOption, JsonOption, VersionOption, console, look_into, scanned
-from stream.commands.shared import ConfigOption, SetOption, printable, write_line
+from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, write_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable
@@ -11,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from stream.commands.looking import IndexOption, JsonOption, VersionOption, console, look_for, progress_bar
-from stream.commands.shared import FAILURE, ConfigOption, SetOption, write_line
+from stream.commands.looking import IndexOption, VersionOption, console, look_for, progress_bar
+from stream.commands.shared import FAILURE, ConfigOption, JsonOption, SetOption, give_way, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:
     from index.inspection import Told
     from index.ratify import Report
 
-LOWEST_PRIORITY = 19
 CHOSEN_FROM = 1_000
 """Subscriptions, chosen by chance, that the events are made of."""
 
@@ -79,7 +77,7 @@ def index_verify(
 
     The exit code is 0 when all is well and 1 otherwise. A damaged index is built anew at the job's next start.
     """
-    os.nice(LOWEST_PRIORITY)
+    give_way()
     settings, chosen = look_for(context, index, version, config, overrides)
     directory, findings = settings.job.index_dir, Findings(chosen)
     _check_files(directory, findings)

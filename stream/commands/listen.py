@@ -12,7 +12,7 @@ import typer
 
 from stream.commands.shared import (
     ConfigOption,
-    JsonOption,
+    JsonLinesOption,
     SetOption,
     check_reader,
     load,
@@ -39,7 +39,7 @@ def listen(
         str | None, typer.Option(metavar="ID", help="Only the notifications of one subscription.")
     ] = None,
     count: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after so many.")] = None,
-    json: JsonOption = False,
+    json: JsonLinesOption = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

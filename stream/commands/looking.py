@@ -34,7 +34,6 @@ VersionOption = Annotated[
     int | None,
     typer.Option("--at-version", min=1, metavar="N", help="A version that is still kept; otherwise the latest."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
 def look_into(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 FAILURE = 1
+LOWEST_PRIORITY = 19
 BROKEN_PIPE = 141
 """Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
 
@@ -52,7 +53,8 @@ SetOption = Annotated[
         rich_help_panel=SETTINGS_PANEL,
     ),
 ]
-JsonOption = Annotated[
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
+JsonLinesOption = Annotated[
     bool, typer.Option("--json", help="JSON lines, also in a terminal; elsewhere they are the default.")
 ]
 
@@ -116,6 +118,11 @@ def check_reader() -> None:
     poll.register(sys.stdout.fileno(), 0)
     if any(events & (select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0)):
         raise BrokenPipeError
+
+
+def give_way() -> None:
+    """Let every other process go first: what takes long may run beside the job."""
+    os.nice(LOWEST_PRIORITY)
 
 
 def tree_of(text: str) -> msgspec.Raw:

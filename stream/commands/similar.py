@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.looking import IndexOption, JsonOption, VersionOption, console, look_into, scanned
-from stream.commands.shared import ConfigOption, SetOption, printable, say, text_of, write_line
+from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, say, text_of, write_line
 
 if TYPE_CHECKING:
     from index.similar import Similar

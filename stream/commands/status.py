@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.shared import ConfigOption, SetOption, load, printable, write_line
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, load, printable, write_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ def status(
         str | None,
         typer.Option(metavar="URL", help="Where the job answers; as a rule its index directory says so."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
+    json: JsonOption = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.looking import IndexOption, JsonOption, VersionOption, console, look_into, progress_bar
-from stream.commands.shared import FAILURE, ConfigOption, SetOption, printable, say, write_line
+from stream.commands.looking import IndexOption, VersionOption, console, look_into, progress_bar
+from stream.commands.shared import FAILURE, ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from schemas.records import Event
     from stream.commands.sample import Sample
 
-LOWEST_PRIORITY = 19
 SHOWN_DIFFERENCES = 5
 SHOWN_BYTES = 300
 
@@ -50,7 +48,7 @@ def verify(
 
     The exit code is 0 when nothing differs and 1 otherwise; each difference is explained.
     """
-    os.nice(LOWEST_PRIORITY)
+    give_way()
     settings, snapshot = look_into(context, index, version, config, overrides)
     from stream.commands.sample import sample_of_file, sample_of_topic
 

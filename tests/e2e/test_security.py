@@ -150,7 +150,7 @@ def test_an_unknown_authority_and_a_missing_protocol_are_said(
     with pytest.raises(TocsinError, match=r"there is no TLS connection to Kafka at .*certificate.*ssl\.ca\.location"):
         clients.reach(_settings(Topics(), secured.secure, **unknown))
     with pytest.raises(TocsinError, match=r"does not answer at .*security\.protocol"):
-        clients.reach(_settings(Topics(), secured.secure), 2.0)
+        clients.reach(_settings(Topics(), secured.secure))
 
 
 def test_a_missing_and_a_strange_certificate_are_said_after_one_or_two_attempts(

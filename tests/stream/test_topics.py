@@ -68,7 +68,7 @@ def test_a_topic_that_kafka_will_not_create_is_named_with_the_reason(settings: S
 
 
 def test_brokers_that_do_not_answer_are_named_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "FIRST_CONTACT_SECONDS", 0.5)
+    monkeypatch.setattr(clients, "REACH_SECONDS", 0.5)
     nobody = load_settings(None, ["kafka.bootstrap_servers=127.0.0.1:1"], {})
     with pytest.raises(TocsinError, match=r"does not answer at 127\.0\.0\.1:1 .*tocsin broker"):
         topics.ensure_topics(nobody)
