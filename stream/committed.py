@@ -13,7 +13,7 @@ from stream.settings import Settings
 
 
 class CommittedReader:
-    """A consumer of no group.
+    """A consumer that is told its partitions; its group has a name of its own, joins nobody and commits nothing.
 
     Parameters
     ----------

@@ -181,3 +181,10 @@ def test_no_decoder_is_made_by_the_way_where_another_thread_may_make_the_same() 
         if re.search(r"\.decode\(.*\btype=", text)
     ]
     assert calls == []
+
+
+@pytest.mark.parametrize("package", ["schemas", "index", "stream"])
+def test_a_package_s_map_names_each_of_its_files(package: str) -> None:
+    named = set(re.findall(r"`([\w.-]+?)/?`", (ROOT / package / "README.md").read_text()))
+    there = {path.name for path in (ROOT / package).iterdir()} - {"README.md", "__init__.py", "__pycache__"}
+    assert sorted(there - named) == []
