@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# a test must not fail because the machine is busy, or because kernels are compiled meanwhile
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 JOBS = ("tests/e2e/", "tests/faults/")
 """Where the tests of a whole job are: they mostly wait, and share a broker."""

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from schemas.check import check_subscription
@@ -20,10 +19,6 @@ from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotI
 from schemas.records import Event, Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Number, Value, distinct_values, value_key
 from tests.leaf_strategies import RICH_ATTRIBUTES, rich_leaves, rich_values, weighted_leaves
-
-# a test must not fail because the machine is busy
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
 
 NUMBERS: tuple[Number, ...] = (
     *(0, -0.0, 1, 1.0, -1, 2, 3, 3.5, 35, 35.0, 0.1, -1.5, 5e-324, 1e308, -1e308),
