@@ -16,6 +16,7 @@ from stream.checkpoint import Offsets, batch_end_offsets, query_identity
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
+from stream.reread import Rereader
 from stream.shard_pass import match_shards
 from stream.worker_pass import Say, mapped, pass_through_workers
 
@@ -35,6 +36,7 @@ class EventBatches:
         self,
         task: matcher.MatchTask,
         checkpoint: Path,
+        reread: Rereader,
         subscriptions_end: Callable[[], Offsets],
         output: TransactionalOutput,
         progress: IndexProgress,
@@ -44,6 +46,7 @@ class EventBatches:
     ) -> None:
         self._task = task
         self._checkpoint = checkpoint
+        self._reread = reread
         self._subscriptions_end = subscriptions_end
         self._output = output
         self._progress = progress
@@ -63,7 +66,13 @@ class EventBatches:
         waited = perf_counter_ns()
         spool.clear(Path(self._task.spool.folder))
         task = msgspec.structs.replace(self._task, version=version, committed=self._output.committed)
-        answers = pass_through_workers(lambda: _answers(frame, task, end), self._progress, self._say)
+        answers = pass_through_workers(
+            frame,
+            lambda: self._reread.frame(frame.sparkSession, batch, end),
+            lambda frame: _answers(frame, task, end),
+            self._progress,
+            self._say,
+        )
         matched = perf_counter_ns()
         committed = self._output.commit(answers, end)
         unpin_before(self._task.index, self._owner(), batch)

@@ -41,6 +41,7 @@ from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
 from stream.registry import RegistryClient
 from stream.reporter import Reporter, lag
+from stream.reread import Rereader
 from stream.rights import check_rights
 from stream.secrets import resolved_table
 from stream.session import spark_session
@@ -181,7 +182,10 @@ class Job:
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
         task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
         output = self._outputs["subscriptions"]
-        batches = SubscriptionBatches(task, checkpoint, writer, output, progress, self._metrics, self._reporter.say)
+        reread = Rereader(self._settings, topic, checkpoint)
+        batches = SubscriptionBatches(
+            task, checkpoint, reread, writer, output, progress, self._metrics, self._reporter.say
+        )
         limit = self._settings.job.max_subscriptions_per_batch
         self._start(spark, "subscriptions", ends, progress.absorbed, limit, checkpoint, batches)
 
@@ -211,6 +215,7 @@ class Job:
         batches = EventBatches(
             task,
             checkpoint,
+            Rereader(self._settings, topics.events, checkpoint),
             end,
             output,
             progress,

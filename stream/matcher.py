@@ -42,6 +42,10 @@ MARKS_AT_ONCE = 4
 """Marks among so many matches as are held at once: where a transaction may end."""
 
 
+GREGORIAN_MILLIS = -12_219_292_800_000
+"""1582-10-15: Spark takes timestamps of Kafka before it for dates of the Julian calendar, and tells other ones."""
+
+
 class MatchTask(msgspec.Struct, frozen=True):
     """What a worker needs to know for one micro-batch; the same values give the same rows.
 
@@ -205,11 +209,22 @@ def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[
         if value is None:
             continue
         try:
-            events.append(decode(value, millis * 1000))
+            events.append(decode(value, _event_time(millis)))
             records.append((key, value, partition, offset, millis))
         except Refused as refused:
             letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
     return records, events, letters
+
+
+def _event_time(millis: int) -> int:
+    """Return a record's timestamp in microseconds, or refuse one that Spark has told wrong."""
+    if millis < GREGORIAN_MILLIS:
+        raise Refused(
+            "event.time",
+            f"the record's timestamp is {-millis:,} milliseconds before 1970, in the years before 1582-10-15; the "
+            "producer must give milliseconds after 1970, as Kafka's clients do by themselves",
+        )
+    return millis * 1000
 
 
 def _match_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ from stream.checkpoint import batch_end_offsets
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
+from stream.reread import Rereader
 from stream.worker_pass import Say, mapped, pass_through_workers
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class SubscriptionBatches:
         self,
         task: absorber.AbsorbTask,
         checkpoint: Path,
+        reread: Rereader,
         writer: IndexWriter,
         output: TransactionalOutput,
         progress: IndexProgress,
@@ -38,6 +40,7 @@ class SubscriptionBatches:
     ) -> None:
         self._task = task
         self._checkpoint = checkpoint
+        self._reread = reread
         self._writer = writer
         self._output = output
         self._progress = progress
@@ -49,7 +52,13 @@ class SubscriptionBatches:
         started = perf_counter_ns()
         end = batch_end_offsets(self._checkpoint, batch, self._task.topic)
         absorb = partial(absorber.absorb_batches, self._task)
-        answers = pass_through_workers(lambda: mapped(frame, absorb), self._progress, self._say)
+        answers = pass_through_workers(
+            frame,
+            lambda: self._reread.frame(frame.sparkSession, batch, end),
+            lambda frame: mapped(frame, absorb),
+            self._progress,
+            self._say,
+        )
         absorbed = [absorber.partition_decoder.decode(value) for value in rows.values_of(answers, rows.SEGMENT)]
         absorbed.sort(key=lambda part: part.partition)
         segments = [part.segment for part in absorbed if part.segment is not None]

@@ -16,7 +16,7 @@ from schemas.records import DeadLetter
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches, partition_decoder
 from stream.decoding import Decoding, RegistryFailure
-from stream.matcher import MatchTask, match_batches
+from stream.matcher import GREGORIAN_MILLIS, MatchTask, match_batches
 from stream.spool import SpoolPlan
 from tests.stream.worker_records import records
 
@@ -129,6 +129,14 @@ def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tu
     assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
     assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
     assert rows.total_counts(found).dead_letters == 1
+
+
+def test_a_timestamp_of_the_julian_calendar_is_refused_since_spark_tells_another_one(index: tuple[Path, int]) -> None:
+    batch = records((b"old", {"x": 1}), (None, {"x": 1}))
+    millis = pa.array([GREGORIAN_MILLIS - 1, GREGORIAN_MILLIS], pa.int64())
+    found = list(match_batches(_task(*index), iter([batch.set_column(4, "millis", millis)])))
+    assert [(letter.key, letter.reason) for letter in _letters(found)] == [(b"old", "event.time")]
+    assert {body["event"]["time"] for _, body in _notifications(found)} == {"1582-10-15T00:00:00.000Z"}
 
 
 def _avro_task(index: tuple[Path, int], failure: RegistryFailure) -> MatchTask:
