@@ -267,4 +267,12 @@ def event_parts(task: MatchTask, record: Record, event: Event) -> tuple[msgspec.
     ref = encode_event_ref(event_ref(task.topic, partition, offset, key, millis))
     if not task.include_event:
         return ref, None
-    return ref, msgspec.Raw(value if task.decoding.format == "json" else encode_event(event))
+    return ref, msgspec.Raw(_on_one_line(value) if task.decoding.format == "json" else encode_event(event))
+
+
+def _on_one_line(value: bytes) -> bytes:
+    """Return an event's JSON as it came, without the blanks between its tokens if there are line breaks among them.
+
+    A notification is one line for whoever reads the topic by lines, `tocsin listen` too; in strings JSON has none.
+    """
+    return msgspec.json.format(value, indent=-1) if b"\n" in value or b"\r" in value else value

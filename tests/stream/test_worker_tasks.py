@@ -124,6 +124,21 @@ def test_one_record_an_event_is_keyed_like_the_event_and_carries_its_body_when_a
     assert body["event_body"] == {"x": 1}
 
 
+@pytest.mark.parametrize("emit", ["match", "event"])
+def test_a_notification_is_one_line_however_the_event_in_it_was_written(index: tuple[Path, int], emit: Any) -> None:
+    """Its values stay as they were written."""
+    deep = b"[" * 60 + b"]" * 60
+    pretty = b'{\r\n "x": 1.50,\n "n" : 12345678901234567,\n "s": "a\\n\\u00e9 b",\n "d": ' + deep + b"\n}\n"
+    plain = b'{ "x" : 1.50, "n": 1e3 }'
+    task = _task(*index, emit=emit, include_event=True)
+    found = list(match_batches(task, iter([records((None, pretty), (None, plain))])))
+    values = rows.values_of(found, rows.NOTIFICATION)
+    assert not any(b"\n" in value or b"\r" in value for value in values)
+    compact = b'{"x":1.50,"n":12345678901234567,"s":"a\\n\\u00e9 b","d":' + deep + b"}"
+    assert [compact in value or plain in value for value in values] == [True] * len(values)
+    assert {compact in value for value in values} == {True, False}
+
+
 def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tuple[Path, int]) -> None:
     found = list(match_batches(_task(*index), iter([records((None, None), (b"k", b'{"x":'), (None, {"x": 1}))])))
     assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
