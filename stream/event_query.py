@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from index.manifest import latest_since
 from index.pins import pin, unpin_before
 from stream import failpoints, matcher, rows, spool
 from stream.checkpoint import Offsets, batch_end_offsets, query_identity
@@ -89,6 +90,7 @@ class EventBatches:
 
     def _pinned_version(self, batch: int) -> int:
         version = self._progress.wait_for(self._subscriptions_end(), self._causality_timeout)
+        version = latest_since(self._task.index, version)  # merges supersede versions, which then are garbage soon
         return pin(self._task.index, self._owner(), batch, version)
 
     def _owner(self) -> str:

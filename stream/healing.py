@@ -77,7 +77,10 @@ def _found_damage(place: IndexPlace, topic: str) -> str | None:
     version = latest_version(index)
     for error in damage(index, [version]):
         return f"{error.file} is damaged: found {error.found}, wanted {error.wanted}"
-    _, done = last_batches(place.progress)
+    begun, done = last_batches(place.progress)
+    metadata = place.progress / "metadata"
+    if begun >= 0 and not metadata.exists():
+        return f"{metadata} is missing: {index} was removed, in part at least, while the job ran"
     absorbed = read_manifest(index, version).absorbed
     try:
         read = batch_end_offsets(place.progress, done, topic) if done >= 0 else {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from index.compaction import DAMAGED
 from index.engines import check_builder
 from index.inspection import damage
-from index.manifest import Manifest, latest
+from index.manifest import Manifest, latest, latest_since
 from index.shards import check_shards
 from index.word_analyser import check_analyser
 from index.writer import IndexWriter
@@ -295,7 +295,8 @@ class Job:
             self._report(progress, ends)
 
     def _report(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
-        topics, manifest = self._settings.topics, latest(self._index)
+        topics, _ = self._settings.topics, latest_since(self._index, progress.version)
+        manifest = latest(self._index)
         end, position = ends.of(topics.events), self._metrics.position()
         self._instruments.index(manifest)
         self._instruments.lag(topics.events, end, position)
