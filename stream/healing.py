@@ -9,6 +9,7 @@ differ from what was aborted, which only a consumer that reads uncommitted recor
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,21 @@ def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> No
     aside = _rename_manifests(layout, place) if place.is_remote else _rename(place.folder, found, topic)
     say(found)
     say(f"the index is built anew from {topic}; the damaged one is {aside} now, remove it when it is of no use")
+
+
+def begin_anew(place: IndexPlace) -> None:
+    """Empty an index that is whole but can't be brought up to date; the files of its versions are garbage then.
+
+    The latest manifest goes last of all, and before what the query has read: whenever that is cut off, the next start
+    finds what is old, or versions missing.
+    """
+    layout = IndexDirectory.of(place.address)
+    for path in pins(layout):
+        files.remove(path)
+    for version in versions(layout):
+        files.remove(layout.manifest(version))
+    if place.progress.exists():
+        shutil.rmtree(place.progress)
 
 
 def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
