@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from index.directory import SCHEME
 from index.manifest import latest_since
 from index.pins import pin, unpin_before
 from stream import failpoints, matcher, rows, spool
@@ -23,6 +24,10 @@ from stream.worker_pass import Say, mapped, pass_through_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+LOOK_SECONDS = 60.0
+"""Well below the time for which garbage collection leaves a version that another has superseded."""
 
 
 class EventBatches:
@@ -55,6 +60,7 @@ class EventBatches:
         self._causality_timeout = causality_timeout
         self._say = say
         self._pin_owner = ""
+        self._look_at = 0.0
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Match and commit one micro-batch; safe to run again."""
@@ -90,8 +96,19 @@ class EventBatches:
 
     def _pinned_version(self, batch: int) -> int:
         version = self._progress.wait_for(self._subscriptions_end(), self._causality_timeout)
-        version = latest_since(self._task.index, version)  # merges supersede versions, which then are garbage soon
-        return pin(self._task.index, self._owner(), batch, version)
+        return pin(self._task.index, self._owner(), batch, self._latest(version))
+
+    def _latest(self, version: int) -> int:
+        """Return the latest version: merges supersede others, which are garbage some minutes later.
+
+        In an object store, where that is a request of its own, it is looked for from time to time.
+        """
+        if SCHEME in self._task.index and monotonic() < self._look_at:
+            return version
+        self._look_at = monotonic() + LOOK_SECONDS
+        found = latest_since(self._task.index, version)
+        self._progress.published(found, {})
+        return found
 
     def _owner(self) -> str:
         """The pins' owner is the checkpoint, not the job: batch numbers begin again with a new checkpoint."""

@@ -310,8 +310,8 @@ class Job:
             self._report(progress, ends)
 
     def _report(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
-        topics, _ = self._settings.topics, latest_since(self._index, progress.version)
-        manifest = latest(self._index)
+        latest_since(self._index, progress.version)  # or the job ends here
+        topics, manifest = self._settings.topics, latest(self._index)
         end, position = ends.of(topics.events), self._metrics.position()
         self._instruments.index(manifest)
         self._instruments.lag(topics.events, end, position)
