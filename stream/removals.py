@@ -7,6 +7,7 @@ that was on the topic, and is built anew when that is too long ago.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 
@@ -100,8 +101,9 @@ class Removals:
     def _note(self, at: float, absorbed: Offsets) -> None:
         self._at, self._known = at, dict(absorbed)
         written = self._file.with_suffix(".new")
-        written.write_bytes(msgspec.json.encode(CaughtUp(at)))
-        written.rename(self._file)
+        with contextlib.suppress(OSError):  # a full disk: the time before then stands for longer, which is safe
+            written.write_bytes(msgspec.json.encode(CaughtUp(at)))
+            written.rename(self._file)
 
 
 def _covers(absorbed: Offsets, end: Offsets) -> bool:

@@ -82,6 +82,13 @@ def test_a_job_that_slept_while_nothing_was_written_goes_on(tmp_path: Path, cloc
     running.look({0: 6}, {0: 6})
 
 
+def test_a_time_that_can_not_be_written_down_ends_nothing(tmp_path: Path, clock: Clock) -> None:
+    """The one before then stands for longer."""
+    running = stood_still(tmp_path / "gone", clock, 60)
+    running.look({0: 6}, {0: 6})
+    assert not (tmp_path / "gone").exists()
+
+
 def test_a_topic_that_keeps_removals_for_no_time_does_not_end_a_running_job(tmp_path: Path, clock: Clock) -> None:
     running = Removals(tmp_path, "subs", 0.0, {})
     running.begin()
