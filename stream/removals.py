@@ -28,6 +28,9 @@ class CaughtUp(msgspec.Struct, frozen=True):
     time: float
 
 
+_decoder = msgspec.json.Decoder(CaughtUp)
+
+
 class Removals:
     """Keeps track of how long ago the index held all that was on the topic.
 
@@ -116,7 +119,7 @@ def _written(folder: Path) -> float:
     Without it, as in an index of an earlier release, the last batch that was absorbed says when the job still ran.
     """
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=CaughtUp).time
+        return _decoder.decode((folder / FILE).read_bytes()).time
     except (OSError, msgspec.DecodeError):
         commits = (folder / "progress" / "commits").glob("*")
         return max((commit.stat().st_mtime for commit in commits), default=time.time())
