@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from index.array_file import FORMAT, expect_format
 from index.directory import MANIFEST, AnyPath, IndexDirectory
 from index.files import DamagedFile
 from index.segment import SegmentInfo
+from schemas.errors import TocsinError
 from schemas.texts import ANALYSERS, analyser
 
 
@@ -108,6 +110,32 @@ class VersionTaken(Exception):
     """Another process published this version first; read the latest manifest and compute the change again."""
 
 
+class IndexGone(TocsinError):
+    """A version was published, and neither it nor a later one is there any more: somebody removed the directory.
+
+    Parameters
+    ----------
+    root
+        The index directory.
+    known, found
+        The version that was there, and the latest that is.
+    """
+
+    def __init__(self, root: Any, known: int, found: int) -> None:
+        super().__init__(root, known, found)
+        self._root = root
+        self._known = known
+        self._found = found
+
+    def __str__(self) -> str:
+        left = f"version {self._found} is the latest there" if self._found else "there is none"
+        return (
+            f"the index directory {self._root} was removed or replaced while it was in use: version {self._known} had "
+            f"been published, and now {left}. Start the job again, and leave the directory to it: the index is built "
+            f"anew from the subscriptions topic."
+        )
+
+
 class _FormatOnly(msgspec.Struct):
     format: int
 
@@ -120,6 +148,21 @@ def versions(directory: AnyPath | IndexDirectory) -> list[int]:
 def latest_version(directory: AnyPath | IndexDirectory) -> int:
     """Return the latest published version; 0 for an empty or missing directory."""
     return max(versions(directory), default=0)
+
+
+def latest_since(directory: AnyPath | IndexDirectory, known: int) -> int:
+    """Return the latest published version, where ``known`` or a later one must be.
+
+    Raises
+    ------
+    IndexGone
+        None of these is there.
+    """
+    layout = IndexDirectory.of(directory)
+    found = latest_version(layout)
+    if found < known:
+        raise IndexGone(layout.root, known, found)
+    return found
 
 
 def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest:

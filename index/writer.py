@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from index import files, tail
 from index.directory import AnyPath, IndexDirectory
-from index.manifest import Manifest, SegmentEntry, VersionTaken, latest, publish
+from index.manifest import IndexGone, Manifest, SegmentEntry, VersionTaken, latest, latest_version, publish
 from index.segment import Segment, SegmentInfo, write_segment
 from index.segment_cache import SegmentCache
 from index.shards import check_shards
@@ -35,6 +35,7 @@ class IndexWriter:
         self._layout.create()
         self._source = source
         self._shards = shards
+        self._known = latest_version(self._layout)
         self._cache = SegmentCache(self._layout)
 
     def publish(self, segments: Sequence[SegmentInfo], removed: Iterable[str], absorbed: Mapping[int, int]) -> int:
@@ -58,6 +59,8 @@ class IndexWriter:
         ------
         DamagedFile
             A segment, dead set or manifest is missing, torn or altered.
+        IndexGone
+            Of the versions that this writer has met the latest is gone, and no later one is there.
         TocsinError
             The directory belongs to another source, has another number of shards or was built by another analyser, or
             the offsets are behind in one partition and ahead in another.
@@ -65,6 +68,9 @@ class IndexWriter:
         gone = sorted(set(removed))
         while True:
             base = latest(self._layout)
+            if base.version < self._known:
+                raise IndexGone(self._layout.root, self._known, base.version)
+            self._known = base.version
             check_analyser(self._layout, base)
             check_shards(self._layout, base, self._shards)
             if self._is_replay(base, absorbed) or not (segments or gone or absorbed):
@@ -78,6 +84,7 @@ class IndexWriter:
                 tail.discard(self._layout, entries, kept=base.segments)
                 continue
             self._cache.keep(following.segments)
+            self._known = following.version
             return following.version
 
     def _is_replay(self, base: Manifest, absorbed: Mapping[int, int]) -> bool:

@@ -35,7 +35,7 @@ def _check_threshold(subscription: Subscription) -> None:
     threshold, mode = subscription.threshold, subscription.mode
     if threshold is not None and not 0 < threshold <= 1:
         raise Refused(
-            "threshold.range", f"the threshold is {threshold:g}, but must be over 0 and at most 1", "$.threshold"
+            "threshold.range", f"the threshold is {threshold}, but must be over 0 and at most 1", "$.threshold"
         )
     if threshold is None and mode == "threshold":
         raise Refused(

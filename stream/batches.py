@@ -12,6 +12,7 @@ from stream.checkpoint import Offsets, starting_offsets
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress, Stopping
+from stream.reread import Rereader
 from stream.worker_pass import Say
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class QueryBatches:
     ----------
     checkpoint
         The query's, in which Spark has written down where a batch ends.
+    reread
+        Reads a batch that Spark's source fails over.
     output
         Takes what a batch gives, and its offsets.
     progress
@@ -45,6 +48,7 @@ class QueryBatches:
     """
 
     checkpoint: Path
+    reread: Rereader
     output: TransactionalOutput
     progress: IndexProgress
     metrics: Metrics

@@ -66,6 +66,12 @@ def bind(checkpoint: Path, index: Path | str, events: Source, index_is_new: bool
                 f"{now.events}: it was created again, or is on another cluster; remove the checkpoint folder "
                 f"(job.checkpoint_dir) to begin with this one, or give the job its topic back"
             )
+        if before.index != now.index and before.index_path == now.index_path and not index_is_new:
+            raise TocsinError(
+                f"the index directory {index} is not the one that the checkpoint {checkpoint} belongs to: it was "
+                f"removed or replaced; bring that one back, or remove {index}: the index is built anew from the "
+                f"subscriptions topic, and the checkpoint stays"
+            )
         if before.index != now.index and not index_is_new:
             raise TocsinError(
                 f"the checkpoint {checkpoint} belongs to the index of {before.index_path}, not to that of {index}; "

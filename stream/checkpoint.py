@@ -74,6 +74,27 @@ def batch_end_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
     return per_topic[topic]
 
 
+def batch_start_offsets(checkpoint: Path, batch: int, topic: str) -> Offsets:
+    """Return the offsets that a batch begins at: where the one before ends, or where the query began.
+
+    A partition that is not named begins at its beginning.
+
+    Raises
+    ------
+    UnreadableCheckpoint
+        The checkpoint lacks the batch before, or the file of the query's beginning, or it is torn.
+    """
+    if batch:
+        return batch_end_offsets(checkpoint, batch - 1, topic)
+    file = checkpoint / "sources" / "0" / "0"
+    try:
+        # A byte of Spark's, or none, a line with a version, and the offsets.
+        per_topic = json.loads(file.read_text().split("\n", 1)[1])
+        return {int(partition): int(offset) for partition, offset in per_topic[topic].items()}
+    except (OSError, IndexError, KeyError, ValueError) as error:
+        raise UnreadableCheckpoint(file, error) from error
+
+
 def last_batches(checkpoint: Path) -> tuple[int, int]:
     """Return the numbers of the last micro-batch that was begun and the last that was done; -1 where there is none."""
     begun, done = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from index.manifest import latest_since
 from index.pins import pin, unpin_before
 from stream import failpoints, matcher, rows, spool
 from stream.batches import QueryBatches
@@ -46,7 +47,13 @@ class EventBatches(QueryBatches):
         waited = perf_counter_ns()
         spool.clear(Path(self.task.spool.folder))
         task = msgspec.structs.replace(self.task, version=version, committed=self.output.committed)
-        answers = pass_through_workers(lambda: _answers(frame, task, end), self.progress, self.say)
+        answers = pass_through_workers(
+            frame,
+            lambda: self.reread.frame(frame.sparkSession, batch, end),
+            lambda frame: _answers(frame, task, end),
+            self.progress,
+            self.say,
+        )
         matched = perf_counter_ns()
         committed = self.output.commit(answers, end)
         unpin_before(self.task.index, self._owner, batch)
@@ -63,7 +70,9 @@ class EventBatches(QueryBatches):
 
     def _pinned_version(self, batch: int) -> int:
         version = self.progress.wait_for(self.subscriptions_end(), self.causality_timeout)
-        return pin(self.task.index, self._owner, batch, version)
+        found = latest_since(self.task.index, version)
+        self.progress.published(found, {})
+        return pin(self.task.index, self._owner, batch, found)
 
     @cached_property
     def _owner(self) -> str:

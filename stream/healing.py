@@ -9,6 +9,7 @@ differ from what was aborted, which only a consumer that reads uncommitted recor
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,21 @@ def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> No
     say(f"the index is built anew from {topic}; the damaged one is {aside} now, remove it when it is of no use")
 
 
+def begin_anew(place: IndexPlace) -> None:
+    """Empty an index that is whole but can't be brought up to date; the files of its versions are garbage then.
+
+    The latest manifest goes last of all, and before what the query has read: whenever that is cut off, the next start
+    finds what is old, or versions missing.
+    """
+    layout = IndexDirectory.of(place.address)
+    for path in pins(layout):
+        files.remove(path)
+    for version in versions(layout):
+        files.remove(layout.manifest(version))
+    if place.progress.exists():
+        shutil.rmtree(place.progress)
+
+
 def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
     """Remove those before the latest: garbage collection, which reads them, must not fail for what nobody needs."""
     for version in versions(layout)[:-1]:
@@ -77,7 +93,10 @@ def _found_damage(place: IndexPlace, topic: str) -> str | None:
     version = latest_version(index)
     for error in damage(index, [version]):
         return f"{error.file} is damaged: found {error.found}, wanted {error.wanted}"
-    _, done = last_batches(place.progress)
+    begun, done = last_batches(place.progress)
+    metadata = place.progress / "metadata"
+    if begun >= 0 and not metadata.exists():
+        return f"{metadata} is missing: {index} was removed, in part at least, while the job ran"
     absorbed = read_manifest(index, version).absorbed
     try:
         read = batch_end_offsets(place.progress, done, topic) if done >= 0 else {}

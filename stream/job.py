@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from index.compaction import DAMAGED
 from index.engines import check_builder
 from index.inspection import damage
-from index.manifest import Manifest, latest
+from index.manifest import Manifest, latest, latest_since
 from index.shards import check_shards
 from index.word_analyser import check_analyser
 from index.writer import IndexWriter
@@ -28,7 +28,7 @@ from stream.decoding import Decoding, Format, read_schema
 from stream.endings import ended
 from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
-from stream.healing import heal
+from stream.healing import begin_anew, heal
 from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
 from stream.instruments import Instruments
@@ -41,7 +41,9 @@ from stream.partitioners import Placing
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
 from stream.registry import RegistryClient
+from stream.removals import Removals
 from stream.reporter import Reporter, lag
+from stream.reread import Rereader
 from stream.rights import check_rights
 from stream.secrets import resolved_table
 from stream.session import spark_session
@@ -50,7 +52,7 @@ from stream.sources import Source, source_of
 from stream.spool import SpoolPlan
 from stream.stop import Stop
 from stream.subscription_query import SubscriptionBatches
-from stream.topics import ensure_topics
+from stream.topics import ensure_topics, removals_kept_seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +96,7 @@ class Job:
         self._queries: list[StreamingQuery] = []
         self._outputs: dict[str, TransactionalOutput] = {}
         self._sources: dict[str, Source] = {}
+        self._removals: Removals
 
     def run(self) -> None:
         """Start everything, wait, stop everything."""
@@ -126,10 +129,10 @@ class Job:
 
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
-        manifest = latest(self._index)
         for query, topic in (("subscriptions", topics.subscriptions), ("events", topics.events)):
             self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
             self._sources[query] = source_of(ends, topic)
+        manifest = self._check_index(ends)
         start = self._check_folders(manifest, ends)
         writer = IndexWriter(self._index, str(self._sources["subscriptions"]), self._settings.job.shards)
         progress = IndexProgress(manifest.version, manifest.absorbed)
@@ -152,16 +155,29 @@ class Job:
         finally:
             self._shut_down(spark, progress)
 
+    def _check_index(self, ends: clients.TopicEnds) -> Manifest:
+        """See that the index fits the topic, and empty it when that may have forgotten removals; return what it is."""
+        manifest, source = latest(self._index), self._sources["subscriptions"]
+        topic = source.topic
+        end = ends.of(topic)
+        check_index(self._index, manifest, source, ends.beginnings(topic), end)
+        kept = removals_kept_seconds(self._settings)
+        self._removals = Removals(self._place.folder, topic, kept, manifest.absorbed)
+        if manifest.version and (forgotten := self._removals.forgotten(end)) is not None:
+            self._reporter.say(forgotten)
+            begin_anew(self._place)
+            manifest = latest(self._index)
+        if not manifest.version:
+            self._removals.begin()
+            self._reporter.say(f"there is no index in {self._index}: it is built from {topic}")
+        return manifest
+
     def _check_folders(self, manifest: Manifest, ends: clients.TopicEnds) -> Offsets:
         """See that index, checkpoint and topics fit together; return where the events begin if their checkpoint is new.
 
         All of it comes before Spark is started: what does not fit is told at once.
         """
-        subscriptions, events = self._sources["subscriptions"], self._sources["events"]
-        beginnings, end = ends.beginnings(subscriptions.topic), ends.of(subscriptions.topic)
-        if not manifest.version:
-            self._reporter.say(f"there is no index in {self._index}: it is built from {subscriptions.topic}")
-        check_index(self._index, manifest, subscriptions, beginnings, end)
+        events = self._sources["events"]
         check_builder(self._index, manifest.segments, self._settings.job.engine)
         check_analyser(self._index, manifest)
         check_shards(self._index, manifest, self._settings.job.shards)
@@ -182,7 +198,10 @@ class Job:
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
         task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
         output = self._outputs["subscriptions"]
-        batches = SubscriptionBatches(checkpoint, output, progress, self._metrics, self._reporter.say, task, writer)
+        reread = Rereader(self._settings, topic, checkpoint)
+        batches = SubscriptionBatches(
+            checkpoint, reread, output, progress, self._metrics, self._reporter.say, task, writer
+        )
         limit = self._settings.job.max_subscriptions_per_batch
         self._start(spark, "subscriptions", ends, progress.absorbed, limit, checkpoint, batches)
 
@@ -211,6 +230,7 @@ class Job:
         end = AcknowledgedEnd(ends, self._sources["subscriptions"], patience, progress.sleep, self._reporter.say)
         batches = EventBatches(
             checkpoint,
+            Rereader(self._settings, topics.events, checkpoint),
             output,
             progress,
             self._metrics,
@@ -294,11 +314,14 @@ class Job:
             self._report(progress, ends)
 
     def _report(self, progress: IndexProgress, ends: clients.TopicEnds) -> None:
+        latest_since(self._index, progress.version)  # or the job ends here
         topics, manifest = self._settings.topics, latest(self._index)
         end, position = ends.of(topics.events), self._metrics.position()
         self._instruments.index(manifest)
         self._instruments.lag(topics.events, end, position)
-        self._instruments.lag(topics.subscriptions, ends.of(topics.subscriptions), progress.absorbed)
+        absorbed, subscriptions_end = progress.absorbed, ends.of(topics.subscriptions)
+        self._removals.look(absorbed, subscriptions_end)
+        self._instruments.lag(topics.subscriptions, subscriptions_end, absorbed)
         spark = self._queries[-1].lastProgress
         self._reporter.report(
             self._metrics.take(),

@@ -44,6 +44,10 @@ MARKS_AT_ONCE = 4
 """Marks among so many matches as are held at once: where a transaction may end."""
 
 
+GREGORIAN_MILLIS = -12_219_292_800_000
+"""1582-10-15: Spark takes timestamps of Kafka before it for dates of the Julian calendar, and tells other ones."""
+
+
 class MatchTask(msgspec.Struct, frozen=True):
     """What a worker needs to know for one micro-batch; the same values give the same rows.
 
@@ -210,11 +214,22 @@ def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[
         if value is None:
             continue
         try:
-            events.append(decode(value, millis * 1000))
+            events.append(decode(value, _event_time(millis)))
             records.append((key, value, partition, offset, millis))
         except Refused as refused:
             letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
     return records, events, letters
+
+
+def _event_time(millis: int) -> int:
+    """Return a record's timestamp in microseconds, or refuse one that Spark has told wrong."""
+    if millis < GREGORIAN_MILLIS:
+        raise Refused(
+            "event.time",
+            f"the record's timestamp is {-millis:,} milliseconds before 1970, in the years before 1582-10-15; the "
+            "producer must give milliseconds after 1970, as Kafka's clients do by themselves",
+        )
+    return millis * 1000
 
 
 def _match_notifications(task: MatchTask, matched: Matched) -> Iterator[pa.RecordBatch]:
@@ -278,4 +293,12 @@ def event_parts(task: MatchTask, record: Record, event: Event) -> Told:
     ref = encode_event_ref(event_ref(task.topic, partition, offset, key, millis))
     if not task.include_event:
         return ref, None
-    return ref, msgspec.Raw(value if task.decoding.format == "json" else encode_event(event))
+    return ref, msgspec.Raw(_on_one_line(value) if task.decoding.format == "json" else encode_event(event))
+
+
+def _on_one_line(value: bytes) -> bytes:
+    """Return an event's JSON as it came, without the blanks between its tokens if there are line breaks among them.
+
+    A notification is one line for whoever reads the topic by lines, `tocsin listen` too; in strings JSON has none.
+    """
+    return msgspec.json.format(value, indent=-1) if b"\n" in value or b"\r" in value else value

@@ -50,6 +50,10 @@ PART_OF_TIMEOUT = 0.25
 FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 """What a producer meets whose transactional id has gone to another one, or whose transaction Kafka has aborted."""
 
+TOO_LARGE = (
+    "; max.message.bytes of the notifications or the dead-letter topic is lower than what records are made for: raise "
+    'it, or give the lowest as "message.max.bytes" in [kafka.client]'
+)
 
 _letter_decoder = msgspec.msgpack.Decoder(DeadLetter)
 
@@ -238,7 +242,8 @@ class TransactionalOutput:
         if error.code() not in FENCED:
             if (missing := self._denied(error)) is not None:
                 return missing
-            return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()})")
+            cure = TOO_LARGE if error.code() == KafkaError.MSG_SIZE_TOO_LARGE else ""
+            return TocsinError(f"Kafka refused the transaction of {self.name}: {error.str()} ({error.name()}){cure}")
         if seconds > self._timeout:
             return TocsinError(
                 f"Kafka aborted the last batch of {self.name}: its transaction lasted longer than "

@@ -107,6 +107,11 @@ def check_events(
     """
     topic = source.topic
     begun, done = last_batches(checkpoint)
+    if begun >= 0 and not (checkpoint / "metadata").exists():
+        raise TocsinError(
+            f"the checkpoint {checkpoint} lacks its file metadata: it was removed, in part at least, while the job "
+            f"ran; {REMOVE}: Kafka keeps what was committed"
+        )
     if begun > done >= 0 and not committed:
         end, start = (batch_end_offsets(checkpoint, number, topic) for number in (begun, done))
         raise TocsinError(

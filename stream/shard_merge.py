@@ -71,6 +71,7 @@ class Merge:
             columns = [column.to_pylist() for column in batch.columns]
             for place, offset, kind, score, key, value in zip(*columns, strict=True):
                 if (place, offset) != self._place:
+                    self._mark_due |= offset == LAST  # a part that has the last event ends at a mark of another task
                     yield from self._leave_event()
                     self._place = place, offset
                 self._take(kind, score, key, value)

@@ -33,7 +33,13 @@ class SubscriptionBatches(QueryBatches):
         started = perf_counter_ns()
         end = batch_end_offsets(self.checkpoint, batch, self.task.topic)
         absorb = partial(absorber.absorb_batches, self.task)
-        answers = pass_through_workers(lambda: mapped(frame, absorb), self.progress, self.say)
+        answers = pass_through_workers(
+            frame,
+            lambda: self.reread.frame(frame.sparkSession, batch, end),
+            lambda frame: mapped(frame, absorb),
+            self.progress,
+            self.say,
+        )
         absorbed = [absorber.partition_decoder.decode(value) for value in rows.values_of(answers, rows.SEGMENT)]
         absorbed.sort(key=lambda part: part.partition)
         segments = [part.segment for part in absorbed if part.segment is not None]

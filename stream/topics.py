@@ -12,8 +12,11 @@ from stream.clients import REQUEST_SECONDS, admin, reach, trouble, while_passing
 from stream.refusals import denial
 from stream.settings import Settings
 
-COMPACTED = {"cleanup.policy": "compact"}
-"""The subscriptions topic is the record of all subscriptions: the last record of each id is kept for ever."""
+WEEK_MS = 7 * 24 * 3_600_000
+
+COMPACTED = {"cleanup.policy": "compact", "delete.retention.ms": str(WEEK_MS)}
+"""The subscriptions topic is the record of all subscriptions: the last record of each id is kept for ever. A removal is
+kept as long as Kafka keeps events unless told otherwise; `stream.removals` says what follows from it."""
 
 
 def ensure_topics(settings: Settings) -> None:
@@ -86,7 +89,7 @@ def _await_leaders(client: AdminClient, names: list[str]) -> None:
 
 def _check_compaction(client: AdminClient, settings: Settings) -> None:
     name = settings.topics.subscriptions
-    policy = _cleanup_policy(client, name)
+    policy = _setting(client, name, "cleanup.policy")
     if "delete" in policy.split(",") or "compact" not in policy.split(","):
         raise TocsinError(
             f"the topic {name} has cleanup.policy={policy}, so Kafka would forget subscriptions; keep the last one "
@@ -95,11 +98,26 @@ def _check_compaction(client: AdminClient, settings: Settings) -> None:
         )
 
 
-def _cleanup_policy(client: AdminClient, name: str) -> str:
+def removals_kept_seconds(settings: Settings) -> float:
+    """Return how long the subscriptions topic keeps removals, at least.
+
+    Raises
+    ------
+    TocsinError
+        The brokers don't answer or refuse.
+    """
+    name = settings.topics.subscriptions
+    try:
+        return int(_setting(admin(settings), name, "delete.retention.ms")) / 1000
+    except KafkaException as error:
+        raise trouble(settings, error, "DescribeConfigs", name) from error
+
+
+def _setting(client: AdminClient, name: str, setting: str) -> str:
     resource = ConfigResource(ResourceType.TOPIC, name)
 
     def ask() -> str:
         answer = client.describe_configs([resource], request_timeout=REQUEST_SECONDS)[resource]
-        return str(answer.result()["cleanup.policy"].value)
+        return str(answer.result()[setting].value)
 
     return while_passing(ask)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from schemas.errors import TocsinError
-from stream import rows
+from stream import reread, rows
 from stream.progress import IndexProgress
 
 if TYPE_CHECKING:
@@ -28,7 +28,13 @@ def mapped(frame: DataFrame, function: WorkerFunction) -> DataFrame:
     return frame.mapInArrow(function, rows.SPARK_SCHEMA)
 
 
-def pass_through_workers(plan: Callable[[], DataFrame], progress: IndexProgress, say: Say) -> list[pa.RecordBatch]:
+def pass_through_workers(
+    frame: DataFrame,
+    again: Callable[[], DataFrame],
+    plan: Callable[[DataFrame], DataFrame],
+    progress: IndexProgress,
+    say: Say,
+) -> list[pa.RecordBatch]:
     """Return the rows of `stream.rows` that the workers made of a micro-batch.
 
     While a task postpones the batch, the pass is repeated: after half a second at first, after ten at last. Nothing of
@@ -36,6 +42,10 @@ def pass_through_workers(plan: Callable[[], DataFrame], progress: IndexProgress,
 
     Parameters
     ----------
+    frame
+        The micro-batch, as Spark's source reads it.
+    again
+        Returns it as `stream.reread` reads it, for a record whose timestamp Spark's source can't take.
     plan
         Returns the rows to be. Each pass has a plan of its own: Spark keeps what one has shuffled.
     progress
@@ -52,7 +62,14 @@ def pass_through_workers(plan: Callable[[], DataFrame], progress: IndexProgress,
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
-        answers: list[pa.RecordBatch] = plan().toArrow().to_batches()
+        try:
+            answers: list[pa.RecordBatch] = plan(frame).toArrow().to_batches()
+        except Exception as error:  # by Py4J or PySpark, which have no type in common
+            if reread.OVERFLOW not in str(error):
+                raise
+            say("a record's timestamp is not in milliseconds and more than Spark can hold; its batch is read once more")
+            frame = again()
+            continue
         for failure in rows.values_of(answers, rows.FAILED):
             raise TocsinError(failure.decode())
         reasons = rows.values_of(answers, rows.POSTPONED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -73,4 +74,17 @@ def test_a_damaged_index_is_built_anew_and_nothing_is_lost_or_doubled(broker: An
         job.start()
         assert len(list(tmp_path.glob("index.damaged-*"))) == 2
         _check(job, client, published)
+
+        # removed while running: an event, or a subscription, is enough to see it
+        for body in ({}, {"s0": {"filter": FILTERS["s0"]}}):
+            shutil.rmtree(index)
+            if body:
+                client.subscribe(body)
+            else:
+                _publish(client, published)
+            assert job.process.wait(PATIENCE) == 1
+            assert f"the index directory {index} was removed or replaced while it was in use" in job.process.tail(1)
+            job.await_gone()
+            job.start()
+            _check(job, client, published)
         assert job.stop() == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -18,9 +19,11 @@ from index.files import DamagedFile
 from index.garbage import collect
 from index.manifest import (
     EMPTY,
+    IndexGone,
     SegmentEntry,
     VersionTaken,
     latest,
+    latest_since,
     latest_version,
     publish,
     read_manifest,
@@ -120,6 +123,22 @@ def test_a_publisher_that_slept_until_its_version_was_collected_does_not_publish
     with pytest.raises(VersionTaken):
         publish(layout, slept)
     assert versions(layout) == [4]
+
+
+def test_a_directory_that_was_removed_while_it_was_in_use_is_told_and_not_begun_anew(layout: IndexDirectory) -> None:
+    """A writer that went on would publish version 1 once more, without all that was there before."""
+    IndexWriter(layout).publish([segment(layout, "a")], [], {0: 1})
+    writers = [IndexWriter(layout), IndexWriter(layout)]
+    assert writers[0].publish([segment(layout, "b")], [], {0: 2}) == latest_since(layout, 2) == 2
+    shutil.rmtree(layout.root)
+    for known, writer in ((2, writers[0]), (1, writers[1])):
+        with pytest.raises(IndexGone, match=rf"{layout.root} was removed .*: version {known} had .* now there is none"):
+            writer.publish([], ["c"], {0: 3})
+    layout.create()
+    IndexWriter(layout).publish([segment(layout, "c")], [], {0: 1})
+    with pytest.raises(IndexGone, match="version 1 is the latest there"):
+        latest_since(layout, 2)
+    assert IndexWriter(layout).publish([segment(layout, "d")], [], {0: 2}) == 2, "who begins with what is there goes on"
 
 
 @pytest.mark.parametrize("keep", [0, 1, 40, -1])

@@ -143,6 +143,11 @@ def subscription(
 AB = And((A, Exists("b")))
 
 
+def test_a_threshold_that_is_hardly_too_high_is_told_with_all_of_its_digits() -> None:
+    with pytest.raises(Refused, match=r"the threshold is 1\.0000001, but must be"):
+        check_subscription(subscription(A, "threshold", 1.0000001))
+
+
 @pytest.mark.parametrize(
     ("refused", "code", "path"),
     [

@@ -96,6 +96,7 @@ DAMAGE: dict[str, Callable[[IndexDirectory], object]] = {
     "a segment altered": lambda layout: _flip(_segment(layout)),
     "a segment lost": lambda layout: _segment(layout).unlink(),
     "all dead sets lost": lambda layout: shutil.rmtree(layout.dead),
+    "progress without what Spark wrote first": lambda layout: (layout.root / "progress" / "metadata").unlink(),
     "progress torn": lambda layout: (layout.root / "progress" / "offsets" / "1").write_text("v1\n"),
     "progress lost in part": lambda layout: (layout.root / "progress" / "offsets" / "1").unlink(),
 }

@@ -1,13 +1,17 @@
-"""What a producer that has been fenced off learns while it writes is the sentence that says so."""
+"""What a producer that is refused, or has been fenced off, learns while it writes is the sentence that says so."""
 
 from __future__ import annotations
 
+import random
 import time
 import uuid
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from schemas.errors import TocsinError
+from stream import rows
 from stream.output import TransactionalOutput
 from stream.settings import load_settings
 from stream.topics import ensure_topics
@@ -39,6 +43,24 @@ def test_a_record_that_is_not_taken_since_another_job_took_over_says_who_did(bro
         said = str(output._fatal(refused.value.args[0], 0.0))
         assert f"another job named {output.name} has taken over and this one was fenced off" in said
         assert "lasted longer than" in str(output._fatal(refused.value.args[0], 1e6))
+    finally:
+        output.close()
+
+
+def test_a_record_too_large_for_its_topic_is_told_with_the_cure(broker: BrokerAddress) -> None:
+    name = f"o{uuid.uuid4().hex[:8]}"
+    topics = [f"topics.{kind}={name}-{kind}" for kind in ("subscriptions", "events", "notifications", "dead_letters")]
+    servers = f"kafka.bootstrap_servers={broker.bootstrap_servers}"
+    settings = load_settings(None, [servers, f"job.name={name}", *topics], {})
+    narrow = NewTopic(settings.topics.notifications, 1, 1, config={"max.message.bytes": "2000"})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_topics([narrow])[narrow.topic].result(PATIENCE)
+    ensure_topics(settings)
+    output = TransactionalOutput(settings, "events", settings.topics.events, 1)
+    large = rows.record_batch(rows.NOTIFICATION, [b"key"], [random.Random(1).randbytes(5_000)])
+    try:
+        with pytest.raises(TocsinError, match=r'MSG_SIZE.*raise it, or give the lowest as "message\.max\.bytes" in'):
+            output.commit([large], {0: 1})
     finally:
         output.close()
 

@@ -28,6 +28,7 @@ def _checkpoint(folder: Path, topic: str, *ends: dict[int, int], done: int) -> P
     """A query's checkpoint: one file of end offsets a batch begun, one commit a batch done."""
     (folder / "offsets").mkdir(parents=True)
     (folder / "commits").mkdir()
+    (folder / "metadata").write_text('{"id":"query"}')
     for number, end in enumerate(ends):
         body = json.dumps({topic: {str(partition): offset for partition, offset in end.items()}})
         (folder / "offsets" / str(number)).write_text(f"v1\n{{}}\n{body}\n")
@@ -95,6 +96,13 @@ class TestEvents:
             self.check(under_way, {})
         assert self.check(under_way, {0: 9, 1: 5}) == ({0: 5, 1: 5}, [])
 
+    def test_what_was_removed_while_the_job_ran_is_refused(self, tmp_path: Path) -> None:
+        """Batches that came after it are written down, and the query's beginning is not."""
+        checkpoint = _checkpoint(tmp_path / "c", "events", {0: 5, 1: 5}, done=1)
+        (checkpoint / "metadata").unlink()
+        with pytest.raises(TocsinError, match=r"lacks its file metadata: it was removed.*; remove the checkpoint"):
+            self.check(checkpoint, {0: 5, 1: 5})
+
     def test_a_group_that_was_set_back_is_refused(self, tmp_path: Path) -> None:
         checkpoint = _checkpoint(tmp_path / "c", "events", {0: 5, 1: 5}, done=1)
         with pytest.raises(TocsinError, match="partition 1 of events up to offset 5, but the group job-events is at 4"):
@@ -137,6 +145,13 @@ class TestBinding:
         rebuilt = self.index(tmp_path / "two")
         bind(tmp_path / "c", rebuilt, EVENTS, index_is_new=True)
         bind(tmp_path / "c", rebuilt, EVENTS, index_is_new=False)
+
+    def test_another_one_in_its_place_is_refused_with_the_place_to_remove(self, tmp_path: Path) -> None:
+        index = self.index(tmp_path / "index")
+        bind(tmp_path / "c", index, EVENTS, index_is_new=True)
+        (index / "identity").unlink()
+        with pytest.raises(TocsinError, match=rf"removed or replaced; bring that one back, or remove {index}"):
+            bind(tmp_path / "c", index, EVENTS, index_is_new=False)
 
     def test_another_events_topic_is_refused_and_more_partitions_are_not(self, tmp_path: Path) -> None:
         index = self.index(tmp_path / "index")

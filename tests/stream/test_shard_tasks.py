@@ -168,6 +168,25 @@ def test_transactions_end_between_events_and_not_far_apart(tasks: list[MatchTask
     )
 
 
+@pytest.mark.parametrize("number", range(len(SHARDS)), ids=lambda number: f"shards={SHARDS[number]}")
+def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
+    tasks: list[MatchTask], number: int
+) -> None:
+    """The last events of a partition too: what a part has beyond its offsets would be matched again after a crash."""
+    batches = [records(*EVENTS, partition=partition) for partition in range(2)]
+    answers = [row for batch in batches for row in through(tasks[number], [batch], at_once=10_000)]
+    for most in range(1, len(output(answers)), 97):
+        parts = Parts(answers, {0: 100, 1: 100}, most, seconds=1e9)
+        reached = {0: 0, 1: 0}
+        while not parts.done:
+            taken = of_kind(list(parts.rows()), rows.NOTIFICATION)
+            now = reached | parts.offsets
+            for place in (json.loads(value)["event"] for _, _, value in taken):
+                assert reached[place["partition"]] <= place["offset"] < now[place["partition"]]
+            reached = now
+            parts.accept()
+
+
 def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch) -> None:
     task = msgspec.structs.replace(tasks[1], include_event=True)
     monkeypatch.setattr(pieces, "BYTES_AT_ONCE", 2_000)

@@ -42,6 +42,7 @@ def test_missing_topics_are_created_once_by_jobs_that_start_together(settings: S
         assert len(known[name].partitions) == 3
     assert _policy(client, names.subscriptions) == "compact"
     assert _policy(client, names.events) == "delete"
+    assert topics.removals_kept_seconds(settings) == topics.WEEK_MS / 1000
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])

@@ -16,7 +16,7 @@ from schemas.records import DeadLetter
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches, partition_decoder
 from stream.decoding import Decoding, RegistryFailure
-from stream.matcher import MatchTask, match_batches
+from stream.matcher import GREGORIAN_MILLIS, MatchTask, match_batches
 from stream.spool import SpoolPlan
 from tests.stream.worker_records import records
 
@@ -124,11 +124,34 @@ def test_one_record_an_event_is_keyed_like_the_event_and_carries_its_body_when_a
     assert body["event_body"] == {"x": 1}
 
 
+@pytest.mark.parametrize("emit", ["match", "event"])
+def test_a_notification_is_one_line_however_the_event_in_it_was_written(index: tuple[Path, int], emit: Any) -> None:
+    """Its values stay as they were written."""
+    deep = b"[" * 60 + b"]" * 60
+    pretty = b'{\r\n "x": 1.50,\n "n" : 12345678901234567,\n "s": "a\\n\\u00e9 b",\n "d": ' + deep + b"\n}\n"
+    plain = b'{ "x" : 1.50, "n": 1e3 }'
+    task = _task(*index, emit=emit, include_event=True)
+    found = list(match_batches(task, iter([records((None, pretty), (None, plain))])))
+    values = rows.values_of(found, rows.NOTIFICATION)
+    assert not any(b"\n" in value or b"\r" in value for value in values)
+    compact = b'{"x":1.50,"n":12345678901234567,"s":"a\\n\\u00e9 b","d":' + deep + b"}"
+    assert [compact in value or plain in value for value in values] == [True] * len(values)
+    assert {compact in value for value in values} == {True, False}
+
+
 def test_a_null_event_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tuple[Path, int]) -> None:
     found = list(match_batches(_task(*index), iter([records((None, None), (b"k", b'{"x":'), (None, {"x": 1}))])))
     assert [(letter.key, letter.value, letter.offset) for letter in _letters(found)] == [(b"k", b'{"x":', 1)]
     assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
     assert rows.total_counts(found).dead_letters == 1
+
+
+def test_a_timestamp_of_the_julian_calendar_is_refused_since_spark_tells_another_one(index: tuple[Path, int]) -> None:
+    batch = records((b"old", {"x": 1}), (None, {"x": 1}))
+    millis = pa.array([GREGORIAN_MILLIS - 1, GREGORIAN_MILLIS], pa.int64())
+    found = list(match_batches(_task(*index), iter([batch.set_column(4, "millis", millis)])))
+    assert [(letter.key, letter.reason) for letter in _letters(found)] == [(b"old", "event.time")]
+    assert {body["event"]["time"] for _, body in _notifications(found)} == {"1582-10-15T00:00:00.000Z"}
 
 
 def _avro_task(index: tuple[Path, int], failure: RegistryFailure) -> MatchTask:
