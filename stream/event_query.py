@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from index.pins import pin, unpin_before
+from index.pins import pin_latest, unpin_before
 from stream import failpoints, matcher, rows, spool
 from stream.checkpoint import Offsets, batch_end_offsets, query_identity
 from stream.metrics import Metrics
@@ -28,7 +28,7 @@ class EventBatches:
 
     Causality: batch N's end offsets are fixed when it begins, so each of its events was produced before now; the
     subscriptions topic's end is read after that and the batch waits until the index has absorbed everything below it.
-    The version found then is pinned for N, so a replay of N meets the same index and writes the same bytes.
+    The latest version is pinned then for N, so a replay of N meets the same index and writes the same bytes.
     """
 
     def __init__(
@@ -79,8 +79,11 @@ class EventBatches:
         )
 
     def _pinned_version(self, batch: int) -> int:
-        version = self._progress.wait_for(self._subscriptions_end(), self._causality_timeout)
-        return pin(self._task.index, self._owner(), batch, version)
+        absorbed = self._progress.wait_for(self._subscriptions_end(), self._causality_timeout)
+        version = pin_latest(self._task.index, self._owner(), batch, known=absorbed)
+        # A version of the compaction's holds what the one before it held; the next batch begins with it.
+        self._progress.published(version, {})
+        return version
 
     def _owner(self) -> str:
         """The pins' owner is the checkpoint, not the job: batch numbers begin again with a new checkpoint."""
