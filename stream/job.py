@@ -168,7 +168,10 @@ class Job:
         output = self._outputs["events"]
         beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
         checkpoint = self._checkpoint / "events"
-        return check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
+        start = check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
+        if not output.committed:
+            output.begin_at(beginnings | start)
+        return start
 
     def _start_subscriptions(
         self, spark: SparkSession, writer: IndexWriter, progress: IndexProgress, ends: clients.TopicEnds

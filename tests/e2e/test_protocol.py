@@ -87,8 +87,6 @@ def exchange(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     }
     with running_job(broker.bootstrap_servers, tmp_path_factory.mktemp("protocol"), **settings) as (job, client):
         exchange = Exchange(job, client)
-        exchange.publish()
-        exchange.check()
         yield exchange
         exchange.check()
         assert client.letters == []
@@ -99,6 +97,20 @@ def _wait(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_driver_that_dies_in_its_first_batch_with_events_goes_on_there(exchange: Exchange) -> None:
+    """Before that one there was an empty batch, for which nothing is committed."""
+    job = exchange.job
+    checkpoint = job.folder / "checkpoint" / "events"
+    _wait(lambda: last_batches(checkpoint) == (0, 0))
+    job.arm("events.pinned", signal.SIGKILL)
+    exchange.publish()
+    assert job.process.wait(PATIENCE) == -signal.SIGKILL
+    job.await_gone()
+    assert last_batches(checkpoint) == (1, 0)
+    job.start()
+    exchange.check()
 
 
 def test_a_driver_that_dies_between_any_two_steps_goes_on_there(exchange: Exchange) -> None:
