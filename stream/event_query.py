@@ -69,7 +69,6 @@ class EventBatches:
         unpin_before(self._task.index, self._owner(), batch)
         self._metrics.matched(
             rows.total_counts(answers),
-            version,
             end,
             rows.all_moments(answers),
             committed,

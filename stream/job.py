@@ -300,7 +300,7 @@ class Job:
         self._instruments.lag(topics.subscriptions, ends.of(topics.subscriptions), progress.absorbed)
         spark = self._queries[-1].lastProgress
         self._reporter.report(
-            self._metrics.take(),
+            self._metrics.take(manifest.version),
             lag(end, position),
             sum(entry.alive for entry in manifest.segments),
             len(manifest.segments),

@@ -43,7 +43,7 @@ def busy() -> Instruments:
     letters = Counter({("events", "event.json"): 2, ("events", "event.top"): 1})
     committed = Committed(0.02, letters)
     metrics.matched(
-        counts, 3, {0: 5}, [(now - 200, 4), (now - 9000, 1)], committed, wait_ns=10**6, spark_ns=10**8, commit_ns=10**7
+        counts, {0: 5}, [(now - 200, 4), (now - 9000, 1)], committed, wait_ns=10**6, spark_ns=10**8, commit_ns=10**7
     )
     metrics.absorbed(Counts(records=2), committed, absorb_ns=10**8, publish_ns=10**6, commit_ns=10**7)
     segments = [SegmentInfo("a", 100, 5000, 0), SegmentInfo("b", 20, 10, 0)]

@@ -88,8 +88,8 @@ class TestEvents:
         assert self.check(idle, {}) == ({0: 5, 1: 5}, [])
         under_way = _checkpoint(tmp_path / "busy", "events", {0: 5, 1: 5}, {0: 9, 1: 5}, done=1)
         words = (
-            r"no committed offsets of the group job-events.*from offsets \{0: 5, 1: 5\} to \{0: 9, 1: 5\}, was committed "
-            r"can't be told.*'tocsin listen --from-beginning'.* Or remove the checkpoint folder .*: then all events that"
+            r"no committed offsets of the group job-events.*from offsets \{0: 5, 1: 5\} to \{0: 9, 1: 5\}, was "
+            r"committed can't be told.*'tocsin listen --from-beginning'.* Or remove the checkpoint folder .*: then all"
         )
         with pytest.raises(TocsinError, match=words):
             self.check(under_way, {})
