@@ -283,7 +283,9 @@ class Job:
         """Report when it is time to, and end the job when a query has ended."""
         self._check_queries()
         self._state.look()
-        if (code := compactor.keep_running()) is not None:
+        code = compactor.keep_running()
+        # A signal to all of the job's processes ends the compaction at once, and may be heard here a moment later.
+        if code is not None and not self._stop.wait(0.2):
             self._instruments.compaction_restarted()
             if code == DAMAGED:
                 self._end_if_damaged()

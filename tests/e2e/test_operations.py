@@ -184,9 +184,21 @@ def test_the_line_tells_the_latest_version_also_while_no_event_comes(live: tuple
     client.await_committed(job.subscriptions_group, job.topics.subscriptions)
 
 
+def test_a_signal_to_all_processes_of_the_job_ends_it_in_order(live: tuple[JobUnderTest, Client]) -> None:
+    """As `timeout` and managers of services send it, here to the workers too, which are in a group of their own."""
+    job, _ = live
+    for process in job.members():
+        process.terminate()
+    assert job.process.wait(60) == 0, job.process.tail()
+    job.await_gone()
+    lines = [json.loads(line)["message"] for line in job.process.log.read_text().splitlines()]
+    assert not [line for line in lines if "the compaction ended" in line]
+
+
 def test_status_of_a_job_that_has_stopped_ends_with_3_and_shows_what_is_left(live: tuple[JobUnderTest, Client]) -> None:
     job, client = live
-    assert job.stop() == 0
+    if job.members():
+        assert job.stop() == 0
     client.publish([{"a": 1}, {"a": 2}])
     done = status(job, "--json")
     assert done.returncode == 3
