@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,9 @@ from stream.healing import heal
 from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
 from stream.instruments import Instruments
+from stream.kernel_cache import ensure_compiled
 from stream.lock import FolderLock
+from stream.log_format import tell_error
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
@@ -43,7 +47,7 @@ from stream.registry import RegistryClient
 from stream.reporter import Reporter, lag
 from stream.rights import check_rights
 from stream.secrets import resolved_table
-from stream.session import spark_session
+from stream.session import log_to_file, spark_session
 from stream.settings import Settings
 from stream.sources import Source, source_of
 from stream.spool import SpoolPlan
@@ -88,7 +92,7 @@ class Job:
         self._reporter = Reporter(
             settings.job.metrics_interval_seconds, settings.job.metrics_file, settings.job.log_format
         )
-        self._stop = Stop(self._reporter.say)
+        self._stop = Stop(self._reporter.say, partial(tell_error, settings.job.log_format))
         self._gates: list[BatchGate] = []
         self._queries: list[StreamingQuery] = []
         self._outputs: dict[str, TransactionalOutput] = {}
@@ -97,6 +101,12 @@ class Job:
     def run(self) -> None:
         """Start everything, wait, stop everything."""
         self._stop.heed_signals()
+        try:
+            self._run_locked()
+        finally:
+            self._stop.done()
+
+    def _run_locked(self) -> None:
         self._heal()
         name = self._settings.job.name
         with (
@@ -110,8 +120,9 @@ class Job:
             ensure_topics(self._settings)
             with clients.TopicEnds(self._settings) as ends:
                 check_rights(self._settings, ends)
-                self._run(ends)
-        self._stop.done()
+                self._compile()
+                if not self._stop.asked:
+                    self._run(ends)
 
     def _heal(self) -> None:
         """Under locks of its own: the index directory that is locked afterwards may be another one."""
@@ -122,6 +133,11 @@ class Job:
         ):
             topic = self._settings.topics.subscriptions
             heal(self._place, self._checkpoint / "events", topic, self._reporter.say)
+
+    def _compile(self) -> None:
+        """See that no worker has to compile kernels: Spark can't be stopped meanwhile, and events would wait."""
+        self._state.enter("compiling kernels")
+        ensure_compiled(self._settings.job.engine, log_to_file(self._settings), self._stop, self._reporter.say)
 
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
@@ -137,10 +153,11 @@ class Job:
         spark = spark_session(self._settings)
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
-            wake(spark)
+            awake = wake(spark)
             with Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds):
                 self._start_subscriptions(spark, writer, progress, ends)
                 self._load(progress, ends)
+                self._await_workers(awake)
                 with self._compactor() as compactor:  # merges would take the cores from the load
                     self._start_events(spark, progress, ends, start)
                     self._ready()
@@ -148,6 +165,9 @@ class Job:
                         self._look_after(compactor, progress, ends)
         except Stopping:
             pass
+        except TocsinError as error:
+            self._stop.begin(error)
+            raise
         finally:
             self._shut_down(spark, progress)
 
@@ -271,6 +291,12 @@ class Job:
             told = f"loading subscriptions, {left:,} records to go" + (f", {rate:,.0f} a second" if rate else "")
             self._reporter.say(told)
             self._state.enter(told)
+
+    def _await_workers(self, awake: Thread) -> None:
+        """Wait, on a cluster, until workers have begun: on hosts with no compiled kernels that takes a minute."""
+        if not self._settings.job.master.startswith("local"):
+            while awake.is_alive() and not self._stop.wait(0.1):
+                self._check_queries()
 
     def _ready(self) -> None:
         topics = self._settings.topics

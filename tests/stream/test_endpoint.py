@@ -237,6 +237,18 @@ def test_a_stop_that_takes_too_long_ends_the_process_and_says_so() -> None:
     )
 
 
+def test_an_error_is_told_though_what_has_to_stop_for_it_does_not() -> None:
+    program = (
+        "import time\n"
+        "from stream import stop\n"
+        "stop.STOP_SECONDS = 1.0\n"
+        "stop.Stop(lambda said: None, lambda error: print(error, flush=True)).begin(ValueError('what happened'))\n"
+        "time.sleep(60)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "what happened\n", "")
+
+
 def test_a_stop_begins_while_a_library_keeps_the_main_thread() -> None:
     program = (
         "import os, signal, threading\n"
