@@ -26,7 +26,6 @@ from stream.batches import PAUSE_MS, BatchFunction, BatchGate, start_query
 from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
-from stream.decoding import Decoding, Format, read_schema
 from stream.endings import ended
 from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
@@ -43,10 +42,9 @@ from stream.output import TransactionalOutput
 from stream.partitioners import Placing
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
-from stream.registry import RegistryClient
+from stream.readiness import check_settings, event_decoding, subscription_decoding
 from stream.reporter import Reporter, lag
 from stream.rights import check_rights
-from stream.secrets import resolved_table
 from stream.session import log_to_file, spark_session
 from stream.settings import Settings
 from stream.sources import Source, source_of
@@ -101,6 +99,7 @@ class Job:
     def run(self) -> None:
         """Start everything, wait, stop everything."""
         self._stop.heed_signals()
+        check_settings(self._settings)
         try:
             self._run_locked()
         finally:
@@ -142,10 +141,13 @@ class Job:
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
         manifest = latest(self._index)
-        for query, topic in (("subscriptions", topics.subscriptions), ("events", topics.events)):
-            self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
+        read = {"subscriptions": topics.subscriptions, "events": topics.events}
+        for query, topic in read.items():
             self._sources[query] = source_of(ends, topic)
-        start = self._check_folders(manifest, ends)
+        self._check_folders(manifest, ends)
+        for query, topic in read.items():  # which fences off a job with this name that runs elsewhere
+            self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
+        start = self._check_offsets(ends)
         writer = IndexWriter(self._index, str(self._sources["subscriptions"]), self._settings.job.shards)
         progress = IndexProgress(manifest.version, manifest.absorbed)
         self._reporter.say("starting Spark")
@@ -171,11 +173,8 @@ class Job:
         finally:
             self._shut_down(spark, progress)
 
-    def _check_folders(self, manifest: Manifest, ends: clients.TopicEnds) -> Offsets:
-        """See that index, checkpoint and topics fit together; return where the events begin if their checkpoint is new.
-
-        All of it comes before Spark is started: what does not fit is told at once.
-        """
+    def _check_folders(self, manifest: Manifest, ends: clients.TopicEnds) -> None:
+        """See that index, checkpoint and topics fit together, before another job is disturbed."""
         subscriptions, events = self._sources["subscriptions"], self._sources["events"]
         beginnings, end = ends.beginnings(subscriptions.topic), ends.of(subscriptions.topic)
         if not manifest.version:
@@ -185,7 +184,13 @@ class Job:
         check_analyser(self._index, manifest)
         check_shards(self._index, manifest, self._settings.job.shards)
         bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
-        output = self._outputs["events"]
+
+    def _check_offsets(self, ends: clients.TopicEnds) -> Offsets:
+        """See that checkpoint and committed offsets fit together; return where the events begin if the former is new.
+
+        It comes before Spark is started, too: what does not fit is told at once.
+        """
+        events, output = self._sources["events"], self._outputs["events"]
         beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
         checkpoint = self._checkpoint / "events"
         start = check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
@@ -199,7 +204,7 @@ class Job:
         """The checkpoint lies inside the index directory: an index that is removed is read again from the beginning."""
         topic = self._settings.topics.subscriptions
         checkpoint = self._place.progress
-        decoding = self._decoding(self._settings.subscriptions.format, None)
+        decoding = subscription_decoding(self._settings)
         engine, analyser = self._settings.job.engine, self._settings.matching.analyser
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
         task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
@@ -218,7 +223,7 @@ class Job:
             index=self._index,
             version=0,
             topic=topics.events,
-            decoding=self._decoding(self._settings.events.format, self._settings.events.schema_file),
+            decoding=event_decoding(self._settings),
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
@@ -261,17 +266,6 @@ class Job:
         self._queries.append(
             start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches), pause)
         )
-
-    def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:
-        settings = self._settings
-        if format_ == "avro_registry":
-            RegistryClient(
-                resolved_table("registry", settings.registry)
-            )  # what it refuses is told here, not by the workers
-        schema = read_schema(None if schema_file is None else Path(schema_file))
-        # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.
-        registry = tuple(sorted(resolved_table("registry", settings.registry).items()))
-        return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
 
     def _compactor(self) -> Compactor:
         settings = self._settings
