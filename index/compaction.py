@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lower_priority()
     set_analyser(options.analyser)
     if options.with_parent is not None:
-        threading.Thread(target=_end_with, args=(options.with_parent,), daemon=True).start()
+        threading.Thread(target=end_with, args=(options.with_parent,), daemon=True).start()
     try:
         if options.watch:
             merged = _print_seconds if options.report else lambda _: None
@@ -211,7 +211,7 @@ def _print_seconds(seconds: float) -> None:
     sys.stdout.flush()
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process, whatever it is doing, soon after its parent: an orphan has another parent."""
     while os.getppid() == parent:
         time.sleep(0.5)

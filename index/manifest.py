@@ -136,6 +136,30 @@ class IndexGone(TocsinError):
         )
 
 
+class RemovedVersion(DamagedFile):
+    """The error for a version that garbage collection has removed: nothing is damaged, and the latest can be read.
+
+    Parameters
+    ----------
+    file
+        The manifest that is gone.
+    version, latest
+        The one that was asked for, and the one that took its place.
+    """
+
+    def __init__(self, file: Any, version: int, latest: int) -> None:
+        super().__init__(file, "no such file", f"version {version}")
+        self.args = (file, version, latest)
+        self._version, self._latest = version, latest
+
+    def __str__(self) -> str:
+        return (
+            f"version {self._version} of the index is not there any more: {self.file} was removed as garbage, since "
+            f"version {self._latest} has taken its place and no micro-batch was pinned to it. Nothing is damaged: "
+            f"start again, and the latest version is used."
+        )
+
+
 class _FormatOnly(msgspec.Struct):
     format: int
 
@@ -170,6 +194,8 @@ def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest
 
     Raises
     ------
+    RemovedVersion
+        It is missing, and later versions are there.
     DamagedFile
         It is missing, torn or altered.
     TocsinError
@@ -178,13 +204,23 @@ def read_manifest(directory: AnyPath | IndexDirectory, version: int) -> Manifest
     if version == 0:
         return EMPTY
     path = IndexDirectory.of(directory).manifest(version)
-    data = files.read(path)
+    data = _read(directory, path, version)
     found = checked_json.decode(data, _FormatOnly, path).format
     expect_format(path, found)
     manifest = checked_json.decode(data, Manifest, path)
     if manifest.version != version:
         raise DamagedFile(path, f"version {manifest.version}", f"version {version}")
     return manifest
+
+
+def _read(directory: AnyPath | IndexDirectory, path: files.Location, version: int) -> bytes:
+    try:
+        return files.read(path)
+    except DamagedFile as missing:
+        later = latest_version(directory)
+        if later > version:
+            raise RemovedVersion(path, version, later) from missing
+        raise
 
 
 def latest(directory: AnyPath | IndexDirectory) -> Manifest:

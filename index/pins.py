@@ -7,6 +7,7 @@ import msgspec
 from index import checked_json, files
 from index.directory import PIN, AnyPath, IndexDirectory
 from index.files import DamagedFile, Location
+from index.manifest import latest_since
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -25,6 +26,39 @@ def pin(directory: AnyPath | IndexDirectory, owner: str, batch: int, version: in
     path = layout.pin(owner, batch)
     if files.create_exclusive(path, checked_json.encode(Pin(version))):
         return version
+    return checked_json.decode(files.read(path), Pin, path).version
+
+
+def pin_latest(directory: AnyPath | IndexDirectory, owner: str, batch: int, known: int) -> int:
+    """Bind an owner's batch to the latest version unless it is bound already; return the version it is bound to.
+
+    Of a version that is pinned and after that still the latest, no garbage collection can have decided before that it
+    is to go, and every later one sees the pin. One that is not the latest any more may be on its way out, so the pin
+    goes to the one that is.
+
+    Parameters
+    ----------
+    directory
+        The index directory; others may publish, and collect garbage, at any moment.
+    owner, batch
+        As for `pin`.
+    known
+        A version that was published; in most cases it is the latest, and nothing has to be done twice.
+
+    Raises
+    ------
+    IndexGone
+        Neither that version nor a later one is there.
+    """
+    layout = IndexDirectory.of(directory)
+    files.make_folder(layout.pins_of(owner))
+    path, version = layout.pin(owner, batch), known
+    while files.create_exclusive(path, checked_json.encode(Pin(version))):
+        latest = latest_since(layout, version)
+        if latest == version:
+            return version
+        files.remove(path)
+        version = latest
     return checked_json.decode(files.read(path), Pin, path).version
 
 

@@ -14,6 +14,7 @@ from index.dead_set import Ordinals, read_dead
 from index.directory import AnyPath, IndexDirectory
 from index.engine import BoundedMatcher, Engine, Matcher
 from index.event_block import EventBlock
+from index.files import DamagedFile
 from index.found import Found, combine
 from index.manifest import EMPTY, Manifest, SegmentEntry, latest_version, read_manifest
 from index.matches import Matches
@@ -178,6 +179,8 @@ class IndexReader:
 
         Raises
         ------
+        RemovedVersion
+            Garbage collection has removed the version.
         DamagedFile
             Some file of the version is missing, torn or, as far as that is looked at, altered; the version is not
             opened in part.
@@ -192,7 +195,11 @@ class IndexReader:
                 check_shards(self._layout, manifest, shard.of)
             shared = {} if current is None else {live.entry.segment.name: live for live in current.segments}
             entries = [e for e in manifest.segments if e.alive and (shard is None or e.segment.shard == shard.number)]
-            live = [self._live(entry, shared.get(entry.segment.name)) for entry in entries]
+            try:
+                live = [self._live(entry, shared.get(entry.segment.name)) for entry in entries]
+            except DamagedFile:
+                read_manifest(self._layout, version)  # says so if the whole version was removed meanwhile
+                raise
             current = self._current[shard] = Snapshot(version, live, manifest.absorbed, manifest.shards)
             self._current = {s: open_ for s, open_ in self._current.items() if open_.version > version - IDLE_VERSIONS}
             self._cache.keep(live.entry for snapshot in self._current.values() for live in snapshot.segments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -55,17 +56,24 @@ def read_schema(file: Path | None) -> str | None:
     Raises
     ------
     TocsinError
-        It can't be read, or is no Avro schema.
+        It can't be read, or is no Avro schema, or not one of records.
     """
     if file is None:
         return None
     try:
         text = file.read_text(encoding="utf-8")
         reader_of(text)
+        schema = json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise TocsinError(f"the schema file {file} can't be read: {error}; correct events.schema_file") from error
     except TocsinError as error:
         raise TocsinError(f"the schema file {file} is refused: {error}") from error
+    kind = schema.get("type") if isinstance(schema, dict) else schema
+    if isinstance(kind, str) and kind != "record":
+        raise TocsinError(
+            f"the schema file {file} is refused: its schema is {kind!r}, and an event is a record, whose fields are "
+            f"the attributes; correct events.schema_file"
+        )
     return text
 
 

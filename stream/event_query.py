@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from index.manifest import latest_since
-from index.pins import pin, unpin_before
+from index.pins import pin_latest, unpin_before
 from stream import failpoints, matcher, rows, spool
 from stream.batches import QueryBatches
 from stream.checkpoint import Offsets, batch_end_offsets, query_identity
@@ -29,7 +28,7 @@ class EventBatches(QueryBatches):
 
     Causality: batch N's end offsets are fixed when it begins, so each of its events was produced before now; the
     subscriptions topic's end is read after that and the batch waits until the index has absorbed everything below it.
-    The version found then is pinned for N, so a replay of N meets the same index and writes the same bytes.
+    The latest version is pinned then for N, so a replay of N meets the same index and writes the same bytes.
     """
 
     task: matcher.MatchTask
@@ -59,7 +58,6 @@ class EventBatches(QueryBatches):
         unpin_before(self.task.index, self._owner, batch)
         self.metrics.matched(
             rows.total_counts(answers),
-            version,
             end,
             rows.all_moments(answers),
             committed,
@@ -69,10 +67,11 @@ class EventBatches(QueryBatches):
         )
 
     def _pinned_version(self, batch: int) -> int:
-        version = self.progress.wait_for(self.subscriptions_end(), self.causality_timeout)
-        found = latest_since(self.task.index, version)
-        self.progress.published(found, {})
-        return pin(self.task.index, self._owner, batch, found)
+        absorbed = self.progress.wait_for(self.subscriptions_end(), self.causality_timeout)
+        version = pin_latest(self.task.index, self._owner, batch, known=absorbed)
+        # A version of the compaction's holds what the one before it held; the next batch begins with it.
+        self.progress.published(version, {})
+        return version
 
     @cached_property
     def _owner(self) -> str:

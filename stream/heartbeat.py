@@ -34,9 +34,14 @@ def beat(spark: SparkSession) -> None:
     spark.range(0, cores, 1, cores).mapInArrow(beat_batches, "id long").toArrow()
 
 
-def wake(spark: SparkSession) -> None:
-    """Have the workers started in the background, while the queries are planned: their daemon takes seconds to load."""
-    threading.Thread(target=_try_to_beat, args=(spark, lambda: True), name="wake", daemon=True).start()
+def wake(spark: SparkSession) -> threading.Thread:
+    """Have the workers started in the background, while the queries are planned: their daemon takes seconds to load.
+
+    On a host whose kernels are not compiled it takes a minute; the thread that is returned ends when they are there.
+    """
+    thread = threading.Thread(target=_try_to_beat, args=(spark, lambda: True), name="wake", daemon=True)
+    thread.start()
+    return thread
 
 
 def _try_to_beat(spark: SparkSession, wanted: Callable[[], bool]) -> None:

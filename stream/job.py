@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,6 @@ from stream.batches import PAUSE_MS, BatchFunction, BatchGate, start_query
 from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
-from stream.decoding import Decoding, Format, read_schema
 from stream.endings import ended
 from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
@@ -32,20 +33,21 @@ from stream.healing import begin_anew, heal
 from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
 from stream.instruments import Instruments
+from stream.kernel_cache import ensure_compiled
 from stream.lock import FolderLock
-from stream.log_files import output_file
+from stream.log_files import log_to_file, output_file
+from stream.log_format import tell_error
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.partitioners import Placing
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress, Stopping
-from stream.registry import RegistryClient
+from stream.readiness import check_settings, event_decoding, subscription_decoding
 from stream.removals import Removals
 from stream.reporter import Reporter, lag
 from stream.reread import Rereader
 from stream.rights import check_rights
-from stream.secrets import resolved_table
 from stream.session import spark_session
 from stream.settings import Settings
 from stream.sources import Source, source_of
@@ -91,7 +93,7 @@ class Job:
         self._reporter = Reporter(
             settings.job.metrics_interval_seconds, settings.job.metrics_file, settings.job.log_format
         )
-        self._stop = Stop(self._reporter.say)
+        self._stop = Stop(self._reporter.say, partial(tell_error, settings.job.log_format))
         self._gates: list[BatchGate] = []
         self._queries: list[StreamingQuery] = []
         self._outputs: dict[str, TransactionalOutput] = {}
@@ -101,6 +103,13 @@ class Job:
     def run(self) -> None:
         """Start everything, wait, stop everything."""
         self._stop.heed_signals()
+        check_settings(self._settings)
+        try:
+            self._run_locked()
+        finally:
+            self._stop.done()
+
+    def _run_locked(self) -> None:
         self._heal()
         name = self._settings.job.name
         with (
@@ -114,8 +123,9 @@ class Job:
             ensure_topics(self._settings)
             with clients.TopicEnds(self._settings) as ends:
                 check_rights(self._settings, ends)
-                self._run(ends)
-        self._stop.done()
+                self._compile()
+                if not self._stop.asked:
+                    self._run(ends)
 
     def _heal(self) -> None:
         """Under locks of its own: the index directory that is locked afterwards may be another one."""
@@ -127,13 +137,21 @@ class Job:
             topic = self._settings.topics.subscriptions
             heal(self._place, self._checkpoint / "events", topic, self._reporter.say)
 
+    def _compile(self) -> None:
+        """See that no worker has to compile kernels: Spark can't be stopped meanwhile, and events would wait."""
+        self._state.enter("compiling kernels")
+        ensure_compiled(self._settings.job.engine, log_to_file(self._settings), self._stop, self._reporter.say)
+
     def _run(self, ends: clients.TopicEnds) -> None:
         topics = self._settings.topics
-        for query, topic in (("subscriptions", topics.subscriptions), ("events", topics.events)):
-            self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
+        read = {"subscriptions": topics.subscriptions, "events": topics.events}
+        for query, topic in read.items():
             self._sources[query] = source_of(ends, topic)
-        manifest = self._check_index(ends)
-        start = self._check_folders(manifest, ends)
+        self._check_folders(ends)
+        for query, topic in read.items():  # which fences off a job with this name that runs elsewhere
+            self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
+        manifest = self._whole_index(ends)
+        start = self._check_offsets(ends)
         writer = IndexWriter(self._index, str(self._sources["subscriptions"]), self._settings.job.shards)
         progress = IndexProgress(manifest.version, manifest.absorbed)
         self._reporter.say("starting Spark")
@@ -141,10 +159,11 @@ class Job:
         spark = spark_session(self._settings)
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
-            wake(spark)
+            awake = wake(spark)
             with Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds):
                 self._start_subscriptions(spark, writer, progress, ends)
                 self._load(progress, ends)
+                self._await_workers(awake)
                 with self._compactor() as compactor:  # merges would take the cores from the load
                     self._start_events(spark, progress, ends, start)
                     self._ready()
@@ -152,40 +171,49 @@ class Job:
                         self._look_after(compactor, progress, ends)
         except Stopping:
             pass
+        except TocsinError as error:
+            self._stop.begin(error)
+            raise
         finally:
             self._shut_down(spark, progress)
 
-    def _check_index(self, ends: clients.TopicEnds) -> Manifest:
-        """See that the index fits the topic, and empty it when that may have forgotten removals; return what it is."""
+    def _check_folders(self, ends: clients.TopicEnds) -> None:
+        """See that index, checkpoint and topics fit together, before another job is disturbed."""
         manifest, source = latest(self._index), self._sources["subscriptions"]
-        topic = source.topic
-        end = ends.of(topic)
-        check_index(self._index, manifest, source, ends.beginnings(topic), end)
+        check_index(self._index, manifest, source, ends.beginnings(source.topic), ends.of(source.topic))
+        check_builder(self._index, manifest.segments, self._settings.job.engine)
+        check_analyser(self._index, manifest)
+        check_shards(self._index, manifest, self._settings.job.shards)
+        bind(self._checkpoint, self._index, self._sources["events"], index_is_new=manifest.version == 0)
+
+    def _whole_index(self, ends: clients.TopicEnds) -> Manifest:
+        """Return what the index is; it is emptied when it may have missed removals, since others read it no more."""
+        topic = self._sources["subscriptions"].topic
+        manifest, end = latest(self._index), ends.of(topic)
         kept = removals_kept_seconds(self._settings)
         self._removals = Removals(self._place.folder, topic, kept, manifest.absorbed)
         if manifest.version and (forgotten := self._removals.forgotten(end)) is not None:
             self._reporter.say(forgotten)
             begin_anew(self._place)
+            bind(self._checkpoint, self._index, self._sources["events"], index_is_new=True)
             manifest = latest(self._index)
         if not manifest.version:
             self._removals.begin()
             self._reporter.say(f"there is no index in {self._index}: it is built from {topic}")
         return manifest
 
-    def _check_folders(self, manifest: Manifest, ends: clients.TopicEnds) -> Offsets:
-        """See that index, checkpoint and topics fit together; return where the events begin if their checkpoint is new.
+    def _check_offsets(self, ends: clients.TopicEnds) -> Offsets:
+        """See that checkpoint and committed offsets fit together; return where the events begin if the former is new.
 
-        All of it comes before Spark is started: what does not fit is told at once.
+        It comes before Spark is started, too: what does not fit is told at once.
         """
-        events = self._sources["events"]
-        check_builder(self._index, manifest.segments, self._settings.job.engine)
-        check_analyser(self._index, manifest)
-        check_shards(self._index, manifest, self._settings.job.shards)
-        bind(self._checkpoint, self._index, events, index_is_new=manifest.version == 0)
-        output = self._outputs["events"]
+        events, output = self._sources["events"], self._outputs["events"]
         beginnings, end = ends.beginnings(events.topic), ends.of(events.topic)
         checkpoint = self._checkpoint / "events"
-        return check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
+        start = check_events(checkpoint, events, output.name, output.committed, beginnings, end, self._reporter.say)
+        if not output.committed:
+            output.begin_at(beginnings | start)
+        return start
 
     def _start_subscriptions(
         self, spark: SparkSession, writer: IndexWriter, progress: IndexProgress, ends: clients.TopicEnds
@@ -193,7 +221,7 @@ class Job:
         """The checkpoint lies inside the index directory: an index that is removed is read again from the beginning."""
         topic = self._settings.topics.subscriptions
         checkpoint = self._place.progress
-        decoding = self._decoding(self._settings.subscriptions.format, None)
+        decoding = subscription_decoding(self._settings)
         engine, analyser = self._settings.job.engine, self._settings.matching.analyser
         placing = Placing(self._settings.subscriptions.partitioner, ends.partitions(topic))
         task = AbsorbTask(self._index, topic, decoding, engine, analyser, placing, self._settings.job.shards)
@@ -215,7 +243,7 @@ class Job:
             index=self._index,
             version=0,
             topic=topics.events,
-            decoding=self._decoding(self._settings.events.format, self._settings.events.schema_file),
+            decoding=event_decoding(self._settings),
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
@@ -261,17 +289,6 @@ class Job:
             start_query(spark, topic, options, partitions, known, limit, checkpoint, gate.guard(batches), pause)
         )
 
-    def _decoding(self, format_: Format, schema_file: str | None) -> Decoding:
-        settings = self._settings
-        if format_ == "avro_registry":
-            RegistryClient(
-                resolved_table("registry", settings.registry)
-            )  # what it refuses is told here, not by the workers
-        schema = read_schema(None if schema_file is None else Path(schema_file))
-        # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.
-        registry = tuple(sorted(resolved_table("registry", settings.registry).items()))
-        return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
-
     def _compactor(self) -> Compactor:
         settings = self._settings
         engine, analyser = settings.job.engine, settings.matching.analyser
@@ -291,6 +308,12 @@ class Job:
             self._reporter.say(told)
             self._state.enter(told)
 
+    def _await_workers(self, awake: Thread) -> None:
+        """Wait, on a cluster, until workers have begun: on hosts with no compiled kernels that takes a minute."""
+        if not self._settings.job.master.startswith("local"):
+            while awake.is_alive() and not self._stop.wait(0.1):
+                self._check_queries()
+
     def _ready(self) -> None:
         topics = self._settings.topics
         self._state.enter("matching", ready=True)
@@ -302,7 +325,9 @@ class Job:
         """Report when it is time to, and end the job when a query has ended."""
         self._check_queries()
         self._state.look()
-        if (ended_so := compactor.keep_running()) is not None:
+        ended_so = compactor.keep_running()
+        # A signal to all of the job's processes ends the compaction at once, and may be heard here a moment later.
+        if ended_so is not None and not self._stop.wait(0.2):
             self._instruments.compaction_restarted()
             if ended_so.code == DAMAGED:
                 self._end_if_damaged()
@@ -324,7 +349,7 @@ class Job:
         self._instruments.lag(topics.subscriptions, subscriptions_end, absorbed)
         spark = self._queries[-1].lastProgress
         self._reporter.report(
-            self._metrics.take(),
+            self._metrics.take(manifest.version),
             lag(end, position),
             sum(entry.alive for entry in manifest.segments),
             len(manifest.segments),

@@ -21,7 +21,8 @@ class Snapshot(msgspec.Struct):
     """What happened since the snapshot before; times are sums over the batches, in nanoseconds.
 
     ``wait_ns`` is the wait for the index, ``spark_ns`` the Spark job with the workers' decode, match and encode inside,
-    ``commit_ns`` the Kafka transaction; ``counts`` holds the workers' own times, summed over tasks.
+    ``commit_ns`` the Kafka transaction; ``counts`` holds the workers' own times, summed over tasks. ``version`` is the
+    index's latest, whether or not an event was matched with it.
     """
 
     seconds: float = 0.0
@@ -42,7 +43,6 @@ class Metrics:
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._now = Snapshot()
-        self._version = 0
         self._position: Offsets = {}
         self._busy = self._began
 
@@ -66,7 +66,6 @@ class Metrics:
     def matched(
         self,
         counts: Counts,
-        version: int,
         end: Offsets,
         published: Sequence[tuple[int, int]],
         committed: Committed,
@@ -89,7 +88,6 @@ class Metrics:
             now.wait_ns += wait_ns
             now.spark_ns += spark_ns
             now.commit_ns += commit_ns
-            self._version = version
             self._position.update(end)
 
     def position(self) -> Offsets:
@@ -102,12 +100,12 @@ class Metrics:
         with self._lock:
             return time.monotonic() - self._busy
 
-    def take(self) -> Snapshot:
-        """Return what happened since the last call and begin anew."""
+    def take(self, version: int) -> Snapshot:
+        """Return what happened since the last call, with the index's latest version, and begin anew."""
         with self._lock:
             taken = self._now
             taken.seconds = time.monotonic() - self._began
-            taken.version = self._version
+            taken.version = version
             self._began = time.monotonic()
             self._now = Snapshot()
             return taken

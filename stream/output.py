@@ -3,7 +3,8 @@
 The part of the commit protocol that is here, for the micro-batch that ends at the offsets E:
 
 1. At start, ``init_transactions`` under the query's transactional id: Kafka fences every earlier producer of that id
-   and ends the transaction it left open. Only then the group's committed offsets C are read.
+   and ends the transaction it left open. Only then the group's committed offsets C are read; of a group that has none,
+   the offsets where the query begins are committed first.
 2. The batch's rows are made; nothing is visible yet.
 3. If C covers E, an earlier run has committed this batch: skip it.
 4. ``begin_transaction``; notifications and dead letters are produced, in order.
@@ -104,6 +105,20 @@ class TransactionalOutput:
         """Return whether a batch that ends at ``end`` has been committed already (step 3)."""
         return all(self.committed.get(partition, 0) >= offset for partition, offset in end.items())
 
+    def begin_at(self, offsets: Offsets) -> None:
+        """Commit where the query begins, for a group that has no offsets yet, before the first micro-batch.
+
+        From then on a group without offsets is one that has lost them, and never one that had none: whether a batch
+        that was under way has been committed can be told, the first one's too.
+
+        Raises
+        ------
+        TocsinError
+            As `commit`.
+        """
+        self._transact(lambda: self._call(self._send_offsets, offsets))
+        self.committed.update(offsets)
+
     def commit(self, batches: Sequence[pa.RecordBatch], end: Offsets) -> Committed:
         """Write the rows and the offsets ``end`` (steps 4 to 6), in one transaction unless there are very many rows.
 
@@ -122,18 +137,26 @@ class TransactionalOutput:
         return Committed(time.monotonic() - began, letters)
 
     def _commit_part(self, parts: Parts) -> None:
-        """Write a part in a transaction of its own, again when Kafka aborts it."""
+        """Write a part in a transaction of its own."""
+
+        def fill() -> None:
+            self._letters = Counter()
+            self._produce(parts.rows())
+            self._reach("produced")
+            self._call(self._send_offsets, parts.offsets)
+            self._reach("offsets-sent")
+
+        self._transact(fill)
+        self._reach("committed")
+
+    def _transact(self, fill: Callable[[], None]) -> None:
+        """Commit what ``fill`` puts into a transaction, again when Kafka aborts it."""
         for attempt in range(1, ATTEMPTS + 1):
             began = time.monotonic()
-            self._letters = Counter()
             try:
                 self._producer.begin_transaction()
-                self._produce(parts.rows())
-                self._reach("produced")
-                self._call(self._send_offsets, parts.offsets)
-                self._reach("offsets-sent")
+                fill()
                 self._call(lambda: self._producer.commit_transaction(REQUEST_SECONDS))
-                self._reach("committed")
             except KafkaException as exception:
                 error: KafkaError = exception.args[0]
                 if not error.txn_requires_abort() or attempt == ATTEMPTS:

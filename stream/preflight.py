@@ -112,13 +112,17 @@ def check_events(
             f"the checkpoint {checkpoint} lacks its file metadata: it was removed, in part at least, while the job "
             f"ran; {REMOVE}: Kafka keeps what was committed"
         )
-    if begun > done >= 0 and not committed:
-        end, start = (batch_end_offsets(checkpoint, number, topic) for number in (begun, done))
+    if begun > done and not committed:
+        end = batch_end_offsets(checkpoint, begun, topic)
+        start = batch_end_offsets(checkpoint, done, topic) if done >= 0 else beginnings
         raise TocsinError(
-            f"Kafka has no committed offsets of the group {group} any more (see offsets.retention.minutes), so whether "
-            f"the last micro-batch, up to offsets {end}, was committed can't be told; look for its events among the "
-            f"notifications and set the group's offsets with kafka-consumer-groups.sh --reset-offsets: to these if "
-            f"they are there, else to {start}"
+            f"Kafka has no committed offsets of the group {group} any more: they have expired (see the brokers' "
+            f"offsets.retention.minutes), the group was deleted, or the job had another name (job.name). So whether "
+            f"the last micro-batch of {topic}, from offsets {start} to {end}, was committed can't be told. See with "
+            f"'tocsin listen --from-beginning' whether its events have notifications, and set the group's offsets, to "
+            f"{end} if they have and else to {start}: kafka-consumer-groups.sh --group {group} --topic "
+            f"{topic}:PARTITION --reset-offsets --to-offset OFFSET --execute. Or {REMOVE}: then all events that the "
+            f"topic still holds are matched, those that were matched before once more"
         )
     position = batch_end_offsets(checkpoint, done, topic) if done >= 0 else committed
     for partition, offset in position.items():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from schemas.errors import TocsinError, first_line
 from stream import daemon
 from stream.class_archive import archive_options
+from stream.gateway import launch
 from stream.jars import Report, connector_jars
 from stream.java import java_home
 from stream.log_files import log_to_file, output_file
@@ -156,14 +157,11 @@ def _conf(values: dict[str, str]) -> SparkConf:
 
 def _launch(conf: SparkConf, printed: Path) -> JavaGateway:
     """Start Spark's Java machine; its standard output and error, which no logging setting reaches, go to a file."""
-    from pyspark.java_gateway import launch_gateway
-
     os.environ["JAVA_HOME"] = str(java_home())  # what spark-submit looks at first
     # The workers' Python: this one, with Tocsin in it. Where a cluster's hosts keep theirs elsewhere, set the variable.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with printed.open("ab") as output:
-        gateway: JavaGateway = launch_gateway(conf, {"stdout": output, "stderr": output})
-    return gateway
+        return launch(conf, output)
 
 
 def _end_of(file: Path) -> str:

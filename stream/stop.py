@@ -1,4 +1,4 @@
-"""How the job is told to stop, and that it has stopped ten seconds later, whatever a batch waits for."""
+"""How the job is told to stop, or has to, and that it has stopped ten seconds later, whatever a batch waits for."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ class Stop:
     ----------
     say
         Told when a batch is abandoned.
+    tell
+        Told the error that ends the job, when what has to stop then does not in time.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], tell: Callable[[object], None] = print) -> None:
         self._say = say
+        self._tell = tell
+        self._error: object = None
         self._asked = threading.Event()
         self._first = threading.Lock()
         self._began = 0.0
@@ -56,10 +60,11 @@ class Stop:
             if came[0] in SIGNALS:
                 self.begin()
 
-    def begin(self) -> None:
-        """Begin the stop; harmless when it has begun."""
+    def begin(self, error: object = None) -> None:
+        """Begin the stop, for a signal or an error; harmless when it has begun."""
         if not self._first.acquire(blocking=False):
             return
+        self._error = error
         self._began = time.monotonic()
         self._asked.set()
         self._limit = threading.Timer(STOP_SECONDS - 0.5, self._abandon)
@@ -67,7 +72,7 @@ class Stop:
         self._limit.start()
 
     def done(self) -> None:
-        """Say that everything has ended in order."""
+        """Say that everything has ended: nothing is abandoned any more."""
         if self._limit is not None:
             self._limit.cancel()
 
@@ -85,5 +90,8 @@ class Stop:
         return max(0.0, self._began + BATCH_SECONDS - time.monotonic()) if self.asked else BATCH_SECONDS
 
     def _abandon(self) -> None:
+        if self._error is not None:
+            self._tell(self._error)
+            os._exit(1)
         self._say("a batch did not end in time and is abandoned; it runs again at the next start")
         os._exit(0)

@@ -1,7 +1,7 @@
 """Warming up: a tiny index is built and matched, so that every module is loaded and every kernel compiled.
 
-``python -m stream.warm_up`` after an installation fills Numba's cache on disk: compiling takes seconds, once. An engine
-other than the default one is named behind it.
+``python -m stream.warm_up`` after an installation fills Numba's cache on disk: compiling takes a minute, once. A job
+does so where nobody did. An engine other than the default one is named behind it.
 """
 
 from __future__ import annotations
@@ -142,4 +142,7 @@ def _records(keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.Record
 
 
 if __name__ == "__main__":
+    from stream.kernel_cache import mark
+
     warm_up(*sys.argv[1:])
+    mark(*sys.argv[1:2] or ("block",))

@@ -17,6 +17,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer
 from confluent_kafka.admin import AdminClient
 
+from index.manifest import latest
 from stream.settings_reference import settings_toml
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.stream.scrape import get, samples
@@ -161,9 +162,43 @@ def test_a_dead_letter_that_a_record_can_not_hold_is_cut_and_says_so(
     assert letter["tocsin.truncated"] == f"key 3 of 3, value {kept} of {len(value)} bytes"
 
 
+def test_an_event_without_a_value_leaves_a_dead_letter(live: tuple[JobUnderTest, Client]) -> None:
+    job, client = live
+    client.send(job.topics.events, "gone", None)
+    client.await_committed(job.events_group, job.topics.events)
+    (letter,) = [letter for letter in client.letters if letter["tocsin.reason"] == "event.null"]
+    assert (letter["key"], letter["value"]) == (b"gone", None)
+
+
+def test_the_line_tells_the_latest_version_also_while_no_event_comes(live: tuple[JobUnderTest, Client]) -> None:
+    job, client = live
+    client.subscribe({"later": {"filter": "b = 1"}})
+    client.await_committed(job.subscriptions_group, job.topics.subscriptions)
+
+    def told() -> int:
+        line = [line for line in job.process.log.read_text().splitlines() if '"metrics"' in line][-1]
+        return int(json.loads(line)["metrics"]["metrics"]["version"])
+
+    eventually(lambda: told() == latest(job.folder / "index").version)
+    client.unsubscribe(["later"])
+    client.await_committed(job.subscriptions_group, job.topics.subscriptions)
+
+
+def test_a_signal_to_all_processes_of_the_job_ends_it_in_order(live: tuple[JobUnderTest, Client]) -> None:
+    """As `timeout` and managers of services send it, here to the workers too, which are in a group of their own."""
+    job, _ = live
+    for process in job.members():
+        process.terminate()
+    assert job.process.wait(60) == 0, job.process.tail()
+    job.await_gone()
+    lines = [json.loads(line)["message"] for line in job.process.log.read_text().splitlines()]
+    assert not [line for line in lines if "the compaction ended" in line]
+
+
 def test_status_of_a_job_that_has_stopped_ends_with_3_and_shows_what_is_left(live: tuple[JobUnderTest, Client]) -> None:
     job, client = live
-    assert job.stop() == 0
+    if job.members():
+        assert job.stop() == 0
     client.publish([{"a": 1}, {"a": 2}])
     done = status(job, "--json")
     assert done.returncode == 3

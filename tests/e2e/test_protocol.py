@@ -21,6 +21,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from index.directory import IndexDirectory
+from index.engines import engine_named
+from index.garbage import collect
+from index.manifest import latest, versions
+from index.merge import merge
+from index.merge_policy import MergePlan
 from index.pins import pin
 from stream.checkpoint import last_batches, query_identity
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
@@ -82,8 +87,6 @@ def exchange(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     }
     with running_job(broker.bootstrap_servers, tmp_path_factory.mktemp("protocol"), **settings) as (job, client):
         exchange = Exchange(job, client)
-        exchange.publish()
-        exchange.check()
         yield exchange
         exchange.check()
         assert client.letters == []
@@ -94,6 +97,20 @@ def _wait(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_driver_that_dies_in_its_first_batch_with_events_goes_on_there(exchange: Exchange) -> None:
+    """Before that one there was an empty batch, for which nothing is committed."""
+    job = exchange.job
+    checkpoint = job.folder / "checkpoint" / "events"
+    _wait(lambda: last_batches(checkpoint) == (0, 0))
+    job.arm("events.pinned", signal.SIGKILL)
+    exchange.publish()
+    assert job.process.wait(PATIENCE) == -signal.SIGKILL
+    job.await_gone()
+    assert last_batches(checkpoint) == (1, 0)
+    job.start()
+    exchange.check()
 
 
 def test_a_driver_that_dies_between_any_two_steps_goes_on_there(exchange: Exchange) -> None:
@@ -133,6 +150,24 @@ def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
     first.kill()
     _wait(lambda: "the compaction ended with code -9 and is started again in 1 s" in job.process.log.read_text())
     _wait(lambda: any(member.pid != first.pid for member in job.members("index.compaction")))
+    exchange.publish()
+    exchange.check()
+
+
+def test_garbage_that_is_collected_while_a_job_is_idle_takes_nothing_from_its_next_batch(exchange: Exchange) -> None:
+    """Somebody merges everything; the version that the job has published goes, as it would after five minutes."""
+    job, index = exchange.job, exchange.job.folder / "index"
+    exchange.subscribe(later=f"n >= {len(exchange.published)} and a = 3")
+    exchange.client.await_committed(job.subscriptions_group, job.topics.subscriptions)
+    published = latest(index).version
+
+    def merged() -> bool:
+        everything = MergePlan(tuple(entry.segment.name for entry in latest(index).segments))
+        return merge(index, everything, engine_named("block")) is not None
+
+    _wait(merged)
+    collect(index, superseded=0.0)
+    assert published not in versions(index)
     exchange.publish()
     exchange.check()
 

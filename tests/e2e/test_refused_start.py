@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from stream import clients
 from stream.job_process import JobProcess
 from stream.settings import Settings
-from stream.settings_tables import Matching
+from stream.settings_tables import Events, Matching
 from tests.e2e.harness import Client, JobUnderTest, running_job
 
 
@@ -94,6 +94,12 @@ def test_state_that_does_not_fit_is_refused_before_spark_starts(broker: Any, tmp
         other_index = _with(settings, index_dir=str(tmp_path / "other"))
         told = _refusal(other_index, folder)
         assert told.startswith(f"{settings.job.checkpoint_dir} is in use by job {job.name}, process {job.process.pid}")
+        _one_of_each(job, client)
+
+        # one with the name and folders of its own would take over, but not with settings that it can't run with
+        own = _with(settings, index_dir=str(tmp_path / "own"), checkpoint_dir=str(tmp_path / "own-checkpoint"))
+        avro = Events(format="avro", schema_file=str(tmp_path / "none.avsc"))
+        assert "none.avsc can't be read" in _refusal(msgspec.structs.replace(own, events=avro), folder)
         _one_of_each(job, client)
         assert job.stop() == 0
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from index import checked_json, files, garbage
+from index import checked_json, files, garbage, reader
 from index.array_file import FORMAT
 from index.dead_set import read_dead, write_dead
 from index.directory import IndexDirectory
@@ -20,6 +20,8 @@ from index.garbage import collect
 from index.manifest import (
     EMPTY,
     IndexGone,
+    Manifest,
+    RemovedVersion,
     SegmentEntry,
     VersionTaken,
     latest,
@@ -29,7 +31,7 @@ from index.manifest import (
     read_manifest,
     versions,
 )
-from index.pins import pin, pinned_versions, unpin_before
+from index.pins import pin, pin_latest, pinned_versions, unpin_before
 from index.segment import SegmentInfo, write_segment
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
@@ -286,6 +288,65 @@ def test_a_superseded_manifest_that_is_torn_is_damage(layout: IndexDirectory) ->
     layout.manifest(2).write_bytes(b"")
     with pytest.raises(DamagedFile):
         collect(layout, superseded=60, unpublished=60)
+
+
+def test_the_latest_version_is_pinned_however_old_the_one_is_that_is_known(layout: IndexDirectory) -> None:
+    _history(layout)
+    assert pin_latest(layout, "job", 0, known=3) == 5
+    assert pinned_versions(layout) == {5}
+    IndexWriter(layout).publish([segment(layout, "later")], [], {0: 9})
+    assert pin_latest(layout, "job", 0, known=3) == 5, "a batch that is bound stays bound"
+    assert pin_latest(layout, "job", 1, known=6) == 6
+
+
+def test_garbage_collected_while_a_version_is_pinned_takes_nothing_from_the_batch(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the choice of a version and its pin another one comes, and the chosen one goes."""
+    _history(layout)
+    create, left = files.create_exclusive, [1]
+
+    def late(path: Path, content: bytes) -> bool:
+        if path.parent.parent == layout.pins and left:
+            left.clear()
+            IndexWriter(layout).publish([segment(layout, "later")], [], {0: 9})
+            collect(layout, superseded=0)
+        return create(path, content)
+
+    monkeypatch.setattr(files, "create_exclusive", late)
+    pinned = pin_latest(layout, "job", 0, known=5)
+    assert not left
+    collect(layout, superseded=0)
+    assert read_manifest(layout, pinned).absorbed == {0: 9}
+    assert pinned_versions(layout) == {pinned}
+
+
+def test_a_version_that_was_removed_is_told_as_that_and_not_as_damage(layout: IndexDirectory) -> None:
+    _history(layout)
+    collect(layout, superseded=0, unpublished=0)
+    words = r"version 3 of the index is not there any more: .*3.json was removed as garbage, since version 5 has taken"
+    with pytest.raises(RemovedVersion, match=words) as error:
+        read_manifest(layout, 3)
+    assert "aside" not in str(error.value)
+    layout.manifest(5).unlink()
+    with pytest.raises(DamagedFile, match="is damaged: found no such file"):
+        read_manifest(layout, 5)
+
+
+def test_a_version_that_is_removed_while_it_is_opened_is_told_as_that(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _history(layout)
+    at_first = reader.read_manifest
+
+    def then_collected(directory: IndexDirectory, version: int) -> Manifest:
+        manifest = at_first(directory, version)
+        collect(layout, superseded=0, unpublished=0)
+        return manifest
+
+    monkeypatch.setattr(reader, "read_manifest", then_collected)
+    with pytest.raises(RemovedVersion):
+        reader.IndexReader(layout, [OracleEngine()]).at(2)
 
 
 def test_publishing_makes_a_segment_young(layout: IndexDirectory) -> None:

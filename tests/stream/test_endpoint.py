@@ -43,7 +43,7 @@ def busy() -> Instruments:
     letters = Counter({("events", "event.json"): 2, ("events", "event.top"): 1})
     committed = Committed(0.02, letters)
     metrics.matched(
-        counts, 3, {0: 5}, [(now - 200, 4), (now - 9000, 1)], committed, wait_ns=10**6, spark_ns=10**8, commit_ns=10**7
+        counts, {0: 5}, [(now - 200, 4), (now - 9000, 1)], committed, wait_ns=10**6, spark_ns=10**8, commit_ns=10**7
     )
     metrics.absorbed(Counts(records=2), committed, absorb_ns=10**8, publish_ns=10**6, commit_ns=10**7)
     segments = [SegmentInfo("a", 100, 5000, 0), SegmentInfo("b", 20, 10, 0)]
@@ -235,6 +235,18 @@ def test_a_stop_that_takes_too_long_ends_the_process_and_says_so() -> None:
         "a batch did not end in time and is abandoned; it runs again at the next start\n",
         "",
     )
+
+
+def test_an_error_is_told_though_what_has_to_stop_for_it_does_not() -> None:
+    program = (
+        "import time\n"
+        "from stream import stop\n"
+        "stop.STOP_SECONDS = 1.0\n"
+        "stop.Stop(lambda said: None, lambda error: print(error, flush=True)).begin(ValueError('what happened'))\n"
+        "time.sleep(60)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "what happened\n", "")
 
 
 def test_a_stop_begins_while_a_library_keeps_the_main_thread() -> None:

@@ -41,11 +41,11 @@ def test_rates_times_and_counts_are_told_with_thousands_and_plurals() -> None:
 def test_what_was_taken_is_counted_once_and_the_position_stays() -> None:
     metrics = Metrics(Instruments("tests"))
     metrics.begin_at({0: 5})
-    metrics.matched(Counts(records=3), 2, {1: 7}, [(0, 3)], COMMITTED, wait_ns=1, spark_ns=2, commit_ns=3)
+    metrics.matched(Counts(records=3), {1: 7}, [(0, 3)], COMMITTED, wait_ns=1, spark_ns=2, commit_ns=3)
     metrics.absorbed(Counts(records=4), COMMITTED, absorb_ns=1, publish_ns=2, commit_ns=3)
-    first, second = metrics.take(), metrics.take()
+    first, second = metrics.take(2), metrics.take(5)
     assert (first.batches, first.counts.records, first.subscriptions.records, first.version) == (1, 3, 4, 2)
-    assert (second.batches, second.counts.records, second.subscriptions.records, second.version) == (0, 0, 0, 2)
+    assert (second.batches, second.counts.records, second.subscriptions.records, second.version) == (0, 0, 0, 5)
     assert metrics.position() == {0: 5, 1: 7}
 
 
@@ -58,5 +58,5 @@ def test_a_micro_batch_of_either_query_ends_the_idle_time(monkeypatch: pytest.Mo
     metrics.absorbed(Counts(), None, absorb_ns=0, publish_ns=0, commit_ns=0)
     assert metrics.idle_seconds() == 0.0
     now[0] = 131.0
-    metrics.matched(Counts(), 1, {}, [], COMMITTED, wait_ns=0, spark_ns=0, commit_ns=0)
+    metrics.matched(Counts(), {}, [], COMMITTED, wait_ns=0, spark_ns=0, commit_ns=0)
     assert metrics.idle_seconds() == 0.0

@@ -88,10 +88,11 @@ class TestEvents:
     def test_lost_offsets_of_a_group_matter_only_when_a_batch_is_under_way(self, tmp_path: Path) -> None:
         idle = _checkpoint(tmp_path / "idle", "events", {0: 5, 1: 5}, done=1)
         assert self.check(idle, {}) == ({0: 5, 1: 5}, [])
-        first = _checkpoint(tmp_path / "first", "events", {0: 5, 1: 5}, done=0)
-        assert self.check(first, {}) == ({}, [])
         under_way = _checkpoint(tmp_path / "busy", "events", {0: 5, 1: 5}, {0: 9, 1: 5}, done=1)
-        words = r"no committed offsets of the group job-events.*up to offsets \{0: 9, 1: 5\}.*else to \{0: 5, 1: 5\}"
+        words = (
+            r"no committed offsets of the group job-events.*from offsets \{0: 5, 1: 5\} to \{0: 9, 1: 5\}, was "
+            r"committed can't be told.*'tocsin listen --from-beginning'.* Or remove the checkpoint folder .*: then all"
+        )
         with pytest.raises(TocsinError, match=words):
             self.check(under_way, {})
         assert self.check(under_way, {0: 9, 1: 5}) == ({0: 5, 1: 5}, [])
@@ -102,6 +103,15 @@ class TestEvents:
         (checkpoint / "metadata").unlink()
         with pytest.raises(TocsinError, match=r"lacks its file metadata: it was removed.*; remove the checkpoint"):
             self.check(checkpoint, {0: 5, 1: 5})
+
+    def test_a_first_batch_with_events_goes_on_where_the_group_has_begun(self, tmp_path: Path) -> None:
+        """What a job commits at its start tells that nothing of the batch was committed."""
+        first = _checkpoint(tmp_path / "first", "events", {0: 5, 1: 5}, done=0)
+        assert self.check(first, {0: 0, 1: 0}) == ({0: 0, 1: 0}, [])
+        after_an_empty_one = _checkpoint(tmp_path / "second", "events", {0: 0, 1: 0}, {0: 5, 1: 5}, done=1)
+        assert self.check(after_an_empty_one, {0: 0, 1: 0}) == ({0: 0, 1: 0}, [])
+        with pytest.raises(TocsinError, match=r"from offsets \{0: 0, 1: 0\} to \{0: 5, 1: 5\}, was committed can't be"):
+            self.check(first, {})
 
     def test_a_group_that_was_set_back_is_refused(self, tmp_path: Path) -> None:
         checkpoint = _checkpoint(tmp_path / "c", "events", {0: 5, 1: 5}, done=1)

@@ -1,0 +1,53 @@
+"""Starting Spark's Java machine, so that a signal to all processes of the job ends the driver, and the driver the rest.
+
+`timeout`, a service manager or Ctrl-C tell the whole process group, or every process of a service, to end. Java would
+do so at once, in the midst of the driver's calls to it and of the micro-batch under way.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
+
+
+class Deaf(subprocess.Popen[bytes]):
+    """A process that ignores SIGTERM, and with it what it starts, unless that installs handlers of its own.
+
+    Java installs none for a signal that is ignored from the start; it ends when its standard input does, which is at
+    the latest when the driver is gone.
+    """
+
+    def __init__(self, command: list[str], preexec_fn: Callable[[], object] | None = None, **options: Any) -> None:
+        def ignore() -> None:
+            if preexec_fn is not None:
+                preexec_fn()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+        super().__init__(command, preexec_fn=ignore, **options)
+
+
+def launch(conf: SparkConf, output: IO[bytes]) -> JavaGateway:
+    """Start Java as PySpark does, deaf to SIGTERM too and not to SIGINT only; ``output`` gets what it prints."""
+    from pyspark import java_gateway
+
+    with _starting_deaf(java_gateway):
+        gateway: JavaGateway = java_gateway.launch_gateway(conf, {"stdout": output, "stderr": output})
+    return gateway
+
+
+@contextmanager
+def _starting_deaf(module: Any) -> Iterator[None]:
+    """Let the module start deaf processes: it overwrites what a caller says of the moment before the program begins."""
+    usual = module.Popen
+    module.Popen = Deaf
+    try:
+        yield
+    finally:
+        module.Popen = usual

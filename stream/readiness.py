@@ -1,0 +1,88 @@
+"""What settings and files alone tell: a job that could not run with them ends before it takes over from another one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from schemas.errors import TocsinError
+from stream.clients import spark_options
+from stream.decoding import Decoding, Format, event_decoder, read_schema, subscription_decoder
+from stream.jars import connector_jars
+from stream.java import java_home
+from stream.secrets import resolved_table
+from stream.settings import Settings
+
+MASTERS: Final = re.compile(
+    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|yarn|k8s://.+", re.ASCII | re.DOTALL
+)
+"""What Spark takes for ``job.master``."""
+
+
+def check_settings(settings: Settings) -> None:
+    """See that the job's files can be read and written, that its clients take their properties, and that Java is there.
+
+    Raises
+    ------
+    TocsinError
+        Something of it is not so; the sentence names the setting.
+    """
+    event_decoder(event_decoding(settings))
+    subscription_decoder(subscription_decoding(settings))
+    options = spark_options(settings)
+    for name, value in options.items():
+        if name.startswith("kafka.ssl.") and name.endswith(".location"):
+            _check_readable(name.replace("kafka.", "kafka.java.", 1), Path(value))
+    resolved_table("spark", settings.spark)
+    if not MASTERS.fullmatch(settings.job.master):
+        raise TocsinError(
+            f"job.master is {settings.job.master!r}, which names no place where Spark runs; give local[N], local[*], "
+            f"spark://HOST:PORT, yarn or k8s://ADDRESS"
+        )
+    for name, file in (("job.log_file", settings.job.log_file), ("job.metrics_file", settings.job.metrics_file)):
+        if file is not None:
+            _check_writable(name, Path(file))
+    java_home()
+    connector_jars()
+
+
+def event_decoding(settings: Settings) -> Decoding:
+    """Return how events are decoded.
+
+    Raises
+    ------
+    TocsinError
+        The schema file can't be read or is none, or a secret of the registry can't be had.
+    """
+    return _decoding(settings, settings.events.format, settings.events.schema_file)
+
+
+def subscription_decoding(settings: Settings) -> Decoding:
+    """Return how subscriptions are decoded; errors as `event_decoding`."""
+    return _decoding(settings, settings.subscriptions.format, None)
+
+
+def _decoding(settings: Settings, format_: Format, schema_file: str | None) -> Decoding:
+    schema = read_schema(None if schema_file is None else Path(schema_file))
+    # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.
+    registry = tuple(sorted(resolved_table("registry", settings.registry).items()))
+    return Decoding(format_, schema, registry, settings.limits, settings.job.registry_failure)
+
+
+def _check_readable(name: str, file: Path) -> None:
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        raise TocsinError(f"the file {file} can't be read ({error.strerror}); correct {name}") from error
+
+
+def _check_writable(name: str, file: Path) -> None:
+    try:
+        file.absolute().parent.mkdir(parents=True, exist_ok=True)
+        file.open("ab").close()
+    except OSError as error:
+        raise TocsinError(
+            f"the file {file} can't be written ({error.strerror}); let {name} name one in a folder that this user may "
+            f"write to"
+        ) from error

@@ -1,0 +1,47 @@
+"""What a job can't run with is told from settings and files alone, with the setting's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import TocsinError
+from stream.readiness import check_settings
+from stream.settings import load_settings
+
+STRINGS = '"string"'
+RECORDS = '{"type": "record", "name": "Flight", "fields": [{"name": "origin", "type": "string"}]}'
+
+
+def check(folder: Path, *overrides: str) -> None:
+    usual = [f"job.log_file={folder / 'log' / 'spark.log'}"]
+    check_settings(load_settings(None, [*usual, *(text.replace("@", str(folder)) for text in overrides)], {}))
+
+
+def test_settings_that_a_job_can_run_with_pass(tmp_path: Path) -> None:
+    (tmp_path / "events.avsc").write_text(RECORDS)
+    for master in ("local", "local[*]", "local[2,4]", "spark://a:7077,b:7077", "yarn", "k8s://https://host:443"):
+        check(tmp_path, f"job.master={master}", "events.format=avro", "events.schema_file=@/events.avsc")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["events.format=avro", "events.schema_file=@/none.avsc"], r"none.avsc can't be read.*events.schema_file"),
+        (["events.format=avro", "events.schema_file=@/events.avsc"], r"its schema is 'string', and an event is a"),
+        (["subscriptions.format=avro_registry", "registry.url=nowhere"], r"the table registry is refused by the"),
+        (["registry.basic.auth.user.info=${file:/none}"], r"/none"),
+        (["spark.spark.ssl.keyPassword=${env:TOCSIN_NONE}"], r"TOCSIN_NONE"),
+        (["kafka.client.ssl.cipher.suites=x"], r"kafka.client.ssl.cipher.suites.*no translation"),
+        (["kafka.client.ssl.ca.location=@/ca.pem"], r"ca.pem"),
+        (["kafka.java.ssl.truststore.location=@/store"], r"store can't be read .*kafka.java.ssl.truststore.location"),
+        (["job.master=locl[2]"], r"job.master is 'locl\[2\]', which names no place where Spark runs; give local"),
+        (["job.log_file=@/events.avsc/log"], r"log can't be written .*; let job.log_file name one in a folder"),
+        (["job.metrics_file=@"], r"can't be written .*; let job.metrics_file name one in a folder"),
+    ],
+)
+def test_what_a_job_can_not_run_with_is_told(settings: list[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "events.avsc").write_text(STRINGS)
+    with pytest.raises(TocsinError, match=words):
+        check(tmp_path, *settings)
