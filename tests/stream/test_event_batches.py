@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from index.garbage import collect
-from index.manifest import IndexGone, latest, publish
+from index.manifest import IndexGone, latest, publish, versions
 from index.pins import pinned_versions
 from index.writer import IndexWriter
 from stream.decoding import Decoding
@@ -26,7 +26,7 @@ def _batches(index: Path, checkpoint: Path) -> EventBatches:
     task = MatchTask(str(index), 0, "events", Decoding(), 0, "match", False, spool)
     nothing = cast(Any, None)
     progress = IndexProgress(1, {0: 1})
-    return EventBatches(task, checkpoint, nothing, lambda: {0: 1}, nothing, progress, nothing, 1.0, nothing)
+    return EventBatches(checkpoint, nothing, nothing, progress, nothing, nothing, task, lambda: {0: 1}, 1.0)
 
 
 def test_a_version_that_a_merge_has_superseded_is_not_pinned_since_it_may_be_gone(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_version_that_a_merge_has_superseded_is_not_pinned_since_it_may_be_gon
     assert pinned_versions(index) == {2}
 
 
-def test_of_a_directory_that_was_removed_nothing_is_pinned(tmp_path: Path) -> None:
+def test_that_the_directory_was_removed_is_told_before_anything_is_matched(tmp_path: Path) -> None:
     batches = _batches(tmp_path / "index", tmp_path / "events")
     with pytest.raises(IndexGone, match="removed or replaced while it was in use: version 1 had been published"):
         batches._pinned_version(0)
-    assert not (tmp_path / "index").exists()
+    assert versions(tmp_path / "index") == []
