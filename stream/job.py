@@ -159,6 +159,8 @@ class Job:
         spark = spark_session(self._settings)
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
+            if self._stop.asked:
+                raise Stopping
             awake = wake(spark)
             with Heartbeat(spark, self._settings.job.heartbeat_seconds, self._metrics.idle_seconds):
                 self._start_subscriptions(spark, writer, progress, ends)

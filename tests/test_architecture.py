@@ -150,7 +150,7 @@ def test_data_files_of_the_packages_are_part_of_the_distribution() -> None:
         file
         for room in ("schemas", "index", "stream")
         for file in (ROOT / room).rglob("*")
-        if file.is_file() and file.suffix not in (".py", ".pyc", ".md", ".nbi", ".nbc")
+        if file.is_file() and file.suffix not in (".py", ".md") and file.parent.name != "__pycache__"
     ]
     assert data
     assert [str(file.relative_to(ROOT)) for file in data if not any(file.match(p) for p in patterns)] == []
