@@ -27,6 +27,7 @@ from stream.commands.similar import similar
 from stream.commands.status import status
 from stream.commands.subscribe import subscribe, unsubscribe
 from stream.commands.topics import topics
+from stream.commands.values import Command
 from stream.commands.verify import verify
 
 app = typer.Typer(
@@ -68,7 +69,7 @@ def _add(
     command: Callable[..., None], panel: str, *examples: str, name: str | None = None, to: typer.Typer = app
 ) -> None:
     """Register a command with examples for its help."""
-    to.command(name, epilog=_epilog(*examples), rich_help_panel=panel)(guarded(command))
+    to.command(name, cls=Command, epilog=_epilog(*examples), rich_help_panel=panel)(guarded(command))
 
 
 def _epilog(*examples: str) -> str:

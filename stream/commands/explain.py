@@ -43,7 +43,11 @@ def explain(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many of the nearest are explained.")] = 3,
     time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The event's time, for validity, as RFC 3339; absent: now.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The event's time, for validity: RFC 3339, or a date, which is its midnight in UTC; absent: now.",
+        ),
     ] = None,
     json: JsonOption = False,
     index: IndexOption = None,

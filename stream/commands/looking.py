@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from stream.commands.shared import load
+from stream.commands.values import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,14 +66,10 @@ def event_of(text: str, settings: Settings, time: str | None) -> Event:
 
     import msgspec
 
-    from schemas.errors import TocsinError
-    from schemas.instants import instant
     from schemas.json_codec import decode_event
 
-    moment = clock.time_ns() // 1000 if time is None else instant(time)
-    if moment is None:
-        raise TocsinError(f"{time!r:.60} is no time; RFC 3339 is wanted, such as 2026-05-01T12:00:00Z")
-    return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=moment)
+    at = clock.time_ns() // 1000 if time is None else moment(time, "--time")
+    return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=at)
 
 
 def console(stderr: bool = False) -> Console:

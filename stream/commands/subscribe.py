@@ -8,6 +8,7 @@ import typer
 
 from schemas.errors import TocsinError
 from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, say, text_of, tree_of
+from stream.commands.values import time_text
 
 if TYPE_CHECKING:
     from stream.settings import Settings
@@ -30,9 +31,15 @@ def subscribe(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
     ] = None,
     not_before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Earliest event time, for example 2026-05-01T00:00:00Z.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Earliest event time, such as 2026-05-01T08:00:00Z, or 2026-05-01, which is its midnight in UTC.",
+        ),
     ] = None,
-    not_after: Annotated[str | None, typer.Option(metavar="TIME", help="Latest event time.")] = None,
+    not_after: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Latest event time, written in the same way.")
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -46,8 +53,8 @@ def subscribe(
     members: dict[str, Any] = {
         **_what(filter_, expression),
         "priority": priority,
-        "not_before": not_before,
-        "not_after": not_after,
+        "not_before": None if not_before is None else time_text(not_before, "--not-before"),
+        "not_after": None if not_after is None else time_text(not_after, "--not-after"),
         "labels": dict(_label(text) for text in label) if label else None,
     }
     import msgspec

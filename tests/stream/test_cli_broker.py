@@ -59,7 +59,7 @@ def test_subscribe_puts_the_filter_on_the_topic_and_unsubscribe_a_null_value(toc
     result = tocsin(
         *("subscribe", "s-1", "price > 5 and kind = 'a'^2", "--priority", "1.5"),
         *("--label", "desk=ops", "--label", "note=a=b"),
-        *("--not-before", "2026-01-01T00:00:00Z", "--not-after", "2026-12-31T00:00:00Z"),
+        *("--not-before", "2026-01-01", "--not-after", "2026-12-31T00:00:00Z"),
     )
     assert (result.returncode, result.stdout) == (0, "")
     assert "subscribed s-1" in result.stderr

@@ -315,7 +315,6 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
         (tocsin(index, "explain", "no-such-id", event), "no subscription 'no-such-id'"),
         (tocsin(index, "explain", "late-jfk", "/no/such.json"), "/no/such.json"),
         (tocsin(index, "explain", "late-jfk", "-", stdin="[]"), "the event is an array"),
-        (tocsin(index, "explain", "late-jfk", event, "--time", "noon"), "'noon' is no time"),
         (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "there is no version 9 in"),
         (tocsin(index, "similar", "origin ="), "line 1, column 9"),
     ]

@@ -60,6 +60,8 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (["job.qqqqq=1"], {}, "[job] has name, index_dir"),
         (["job.top=many"], {}, "job.top can't be 'many' (--set job.top): a whole number, at least 0 is wanted"),
         (["job.top=-1"], {}, "at least 0 is wanted"),
+        (["job.metrics_interval_seconds=nan"], {}, "job.metrics_interval_seconds can't be 'nan' (--set"),
+        (["job.metrics_interval_seconds=inf"], {}, "job.metrics_interval_seconds can't be 'inf' (--set"),
         (["job.emit=both"], {}, '"match" or "event" is wanted'),
         (["job.include_event=perhaps"], {}, "true or false is wanted"),
         (["job.name="], {}, "job.name can't be ''"),
