@@ -10,7 +10,7 @@ import pytest
 import typer.main
 import yaml
 
-from stream.cli import app
+from stream.command_table import app
 from stream.settings import load_settings
 
 ROOT = Path(__file__).parent.parent

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import TocsinError
-from stream.commands.shared import ConfigOption, SetOption, fail, load, pointing_at, read_text, text_of, tree_of
+from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, read_text, text_of, tree_of
 
 if TYPE_CHECKING:
     from index.constant_core import Core
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 NO_MATCH = 1
-ERROR = 2
 
 MOST_NAMED = 6
 """How many predicates a warning names at most."""
@@ -37,12 +35,9 @@ def check(
 
     The exit code is 0 for a match, 1 for none and 2 for an error.
     """
-    try:
-        settings = load(context, config, overrides)
-        expression = expression_of(text_of(filter_), settings)
-        event = _event(read_text(event_file), settings)
-    except TocsinError as error:
-        fail(error, ERROR)
+    settings = load(context, config, overrides)
+    expression = expression_of(text_of(filter_), settings)
+    event = _event(read_text(event_file), settings)
     from index.oracle import as_score, matches, score
 
     _warn(expression)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from stream.commands.ending import FAILURE
 from stream.commands.looking import IndexOption, JsonOption, VersionOption, console, look_for, progress_bar
-from stream.commands.shared import FAILURE, ConfigOption, SetOption, write_line
+from stream.commands.shared import ConfigOption, SetOption, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.shared import FAILURE, ConfigOption, SetOption, load
+from stream.commands.ending import FAILURE
+from stream.commands.shared import ConfigOption, SetOption, load
 
 
 def run(

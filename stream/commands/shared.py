@@ -1,32 +1,27 @@
-"""What the commands share: the settings options, text arguments, output, and how an error becomes an exit code.
+"""What the commands share: the settings options, text arguments, and output.
 
 Every command starts this module, so it imports nothing that takes time.
 """
 
 from __future__ import annotations
 
-import functools
-import os
 import re
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemas.errors import Refused, TocsinError
+from stream.commands.streams import drop
 
 if TYPE_CHECKING:
     import msgspec
 
     from stream.settings import Settings
-
-FAILURE = 1
-BROKEN_PIPE = 141
-"""Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
 
 SHOWN, SHOWN_BEFORE = 100, 60
 """Characters of a refused line that are shown, and how many of them at most stand before the refused place."""
@@ -56,7 +51,9 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="JSON lines, also in a terminal; elsewhere they are the default.")
 ]
 
-Parameters = ParamSpec("Parameters")
+
+class WrongUsage(TocsinError):
+    """A setting, from the command line, the environment or a file, that can't be."""
 
 
 def load(context: typer.Context, config: Path | None, overrides: list[str] | None) -> Settings:
@@ -65,41 +62,20 @@ def load(context: typer.Context, config: Path | None, overrides: list[str] | Non
     from stream.settings import load_settings
 
     config_before, overrides_before = context.obj or (None, [])
-    settings = load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+    try:
+        settings = load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+    except TocsinError as error:
+        raise WrongUsage(str(error)) from error
     set_analyser(settings.matching.analyser)
     return settings
 
 
-def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Return the command with errors that are meant for the user turned into one sentence and an exit code."""
-
-    @functools.wraps(command)
-    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except TocsinError as error:
-            fail(error)
-        except BrokenPipeError:
-            _forget_stdout()
-            raise typer.Exit(BROKEN_PIPE) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-
-    return run
-
-
-def fail(error: object, code: int = FAILURE) -> NoReturn:
-    """Print a sentence to stderr and end with an exit code."""
-    from stream.secrets import hide
-
-    say(f"tocsin: {hide(str(error))}")
-    raise typer.Exit(code)
-
-
 def say(sentence: str) -> None:
     """Print chatter: it goes to stderr, so that stdout holds data only."""
-    print(sentence, file=sys.stderr, flush=True)
+    try:
+        print(sentence, file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told, and what the command is for goes on
+        drop(sys.stderr)
 
 
 def write_line(line: bytes) -> None:
@@ -174,8 +150,3 @@ def _marked(text: str, line: int, column: int) -> str:
 def printable(text: str) -> str:
     """Return the text with control characters spelled out, so that a record can't steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter's last flush from meeting the closed pipe again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

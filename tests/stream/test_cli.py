@@ -14,7 +14,7 @@ import pytest
 import typer.main
 
 from schemas.errors import Refused, TocsinError
-from stream.cli import app
+from stream.command_table import app
 from stream.commands.shared import pointing_at
 from stream.commands.values import moment, time_text
 from stream.settings import load_settings
@@ -78,7 +78,7 @@ def test_version_names_the_distribution_and_its_version() -> None:
 def test_help_imports_nothing_heavy() -> None:
     """Spark, Numba, the Kafka client and their like are imported by the commands that need them only."""
     heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark obstore prometheus_client"
-    program = f"import sys, stream.cli; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
+    program = f"import sys, stream.command_table; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
 
@@ -328,11 +328,6 @@ def test_options_after_the_command_go_over_those_before_it_and_over_environment_
 
 def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
     expected = [
-        (["--set", "job.topp=5", "settings"], "job.topp"),
-        (["settings", "--set", "job.top"], "table.name=value"),
-        (["settings", "--set", "job.top=many"], "job.top"),
-        (["settings", "--config", "/no/such.toml"], "/no/such.toml"),
-        (["listen", "--set", "job.topp=5"], "job.topp"),
         (["publish", "/no/such.jsonl"], "/no/such.jsonl"),
         (["publish", "-", "--set", "events.format=avro"], "avro"),
         (["subscribe", "s-1", "a = 1", "--set", "subscriptions.format=avro"], "avro"),
@@ -341,6 +336,29 @@ def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
     for (call, result), (_, said) in zip(together(call for call, _ in expected), expected, strict=True):
         assert result.returncode == 1, call
         assert result.stdout == "", call
+        assert result.stderr.startswith("tocsin: "), call
+        assert said in result.stderr, call
+        assert len(result.stderr.splitlines()) == 1, call
+
+
+def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(event: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("[job\n")
+    wrong, filter_ = ["--set", "job.topp=5"], "a = 1"
+    expected = [
+        (["--set", "job.topp=5", "settings"], "job.topp"),
+        (["settings", "--set", "job.top"], "table.name=value"),
+        (["settings", "--set", "job.top=many"], "job.top"),
+        (["settings", "--config", "/no/such.toml"], "/no/such.toml"),
+        (["settings", "--config", str(tmp_path / "wrong.toml")], "is not TOML"),
+        (["listen", *wrong], "job.topp"),
+        (["run", *wrong], "job.topp"),
+        (["check", filter_, event, *wrong], "job.topp"),
+        (["similar", filter_, *wrong], "job.topp"),
+        (["index", "stats", *wrong], "job.topp"),
+        (["subscribe", "s", filter_, *wrong], "job.topp"),
+    ]
+    for (call, result), (_, said) in zip(together(call for call, _ in expected), expected, strict=True):
+        assert (result.returncode, result.stdout) == (2, ""), call
         assert result.stderr.startswith("tocsin: "), call
         assert said in result.stderr, call
         assert len(result.stderr.splitlines()) == 1, call

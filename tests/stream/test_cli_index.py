@@ -26,7 +26,7 @@ from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
-from stream.cli import app
+from stream.command_table import app
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 ESCAPE = "\x1b"
