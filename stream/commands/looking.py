@@ -14,6 +14,7 @@ from stream.commands.values import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from index.reader import Snapshot
     from schemas.records import Event
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-PLAIN_WIDTH = 160
-"""Columns where there is no terminal."""
+PLAIN_WIDTH = 100_000
+"""Columns where there is no terminal: no line is ever wrapped there."""
 
 REPORT_EVERY = 256
 """Items of a scan from one look of the progress bar to the next."""
@@ -73,11 +74,21 @@ def event_of(text: str, settings: Settings, time: str | None) -> Event:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console; without a terminal it has no colours, and lines of a fixed length."""
+    """Return a console; without a terminal it has no colours, and lines of any length."""
     from rich.console import Console
 
     found = Console(stderr=stderr, highlight=False)
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+def show_table(shown: Console, table: Table) -> None:
+    """Print a table; without a terminal one line a row, with tabs between its cells."""
+    if shown.is_terminal:
+        shown.print(table)
+        return
+    titles = [tuple(column.header for column in table.columns)] if table.show_header else []
+    for row in [*titles, *zip(*(column.cells for column in table.columns), strict=True)]:
+        print(*row, sep="\t", file=shown.file)  # the console would turn tabs into blanks
 
 
 @contextmanager

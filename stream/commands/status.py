@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream.commands.shared import ConfigOption, SetOption, load, printable, write_line
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def _print(found: Status) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from stream.commands.looking import console
+    from stream.commands.looking import console, show_table
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
@@ -57,7 +58,7 @@ def _print(found: Status) -> None:
     colour = "green" if found.ready else "yellow" if found.alive else "red"
     for place, (name, text) in enumerate(_lines(found)):
         table.add_row(name, Text(printable(text), style=colour if place == 1 else ""))
-    console().print(table)
+    show_table(console(), table)
 
 
 def _lines(found: Status) -> Iterator[tuple[str, str]]:
@@ -73,8 +74,9 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     if (index := found.index) is None:
         yield "index", "none in job.index_dir"
     else:
-        sizes = f"{index.segments:,} segments ({index.tail_segments:,} of them small), {index.bytes / 1e6:,.1f} MB"
-        yield "index", f"v{index.version}, {index.subscriptions:,} subscriptions in {sizes}"
+        small = f"({index.tail_segments:,} of them small), {index.bytes / 1e6:,.1f} MB"
+        held_there = f"{counted(index.subscriptions, 'subscription')} in {counted(index.segments, 'segment')}"
+        yield "index", f"v{index.version}, {held_there} {small}"
     if found.rates is not None:
         yield from _rates(found.rates)
 
@@ -88,7 +90,7 @@ def _group(group: GroupStatus) -> str:
         if offset > group.committed.get(partition, 0)
     )
     partitions = f" (partition {behind})" if behind else ""
-    return f"lag {group.lag:,} of {sum(group.end.values()):,} records{partitions}, group {group.group}"
+    return f"lag {group.lag:,} of {counted(sum(group.end.values()), 'record')}{partitions}, group {group.group}"
 
 
 def _rates(rates: Rates) -> Iterator[tuple[str, str]]:
