@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Annotated
 
@@ -66,7 +67,12 @@ def _add(
     command: Callable[..., None], panel: str, *examples: str, name: str | None = None, to: typer.Typer = app
 ) -> None:
     """Register a command with examples for its help."""
-    to.command(name, cls=Command, epilog=_epilog(*examples), rich_help_panel=panel)(command)
+    to.command(name, cls=Command, help=_help(command), epilog=_epilog(*examples), rich_help_panel=panel)(command)
+
+
+def _help(command: Callable[..., None]) -> str:
+    """Return what a command's docstring says, a line a paragraph, which a terminal wraps by its own width."""
+    return "\n\n".join(" ".join(text.split()) for text in (inspect.getdoc(command) or "").split("\n\n"))
 
 
 def _epilog(*examples: str) -> str:

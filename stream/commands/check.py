@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, read_text, text_of, tree_of
+from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, read_text, say, text_of, tree_of
 
 if TYPE_CHECKING:
     from index.constant_core import Core
@@ -40,7 +40,7 @@ def check(
     event = _event(read_text(event_file), settings)
     from index.oracle import as_score, matches, score
 
-    _warn(expression)
+    warn(expression)
     matched = matches(expression, event)
     typer.echo(f"match, score {as_score(score(expression, event)):g}" if matched else "no match")
     if explain:
@@ -67,7 +67,7 @@ def _event(text: str, settings: Settings) -> Event:
     return decode_event(text.encode(), None, settings.limits)
 
 
-def _warn(expression: Expression) -> None:
+def warn(expression: Expression) -> None:
     """Say on stderr when no event has a say in the answer, and why, unless the filter is plainly true or false."""
     from index.constant_core import constant_core
     from index.normal_form import FALSE, TRUE
@@ -75,7 +75,7 @@ def _warn(expression: Expression) -> None:
     core = None if expression in (TRUE, FALSE) else constant_core(expression)
     if core is not None:
         says = "every event matches this filter" if core.truth else "no event can match this filter"
-        typer.echo(f"tocsin: warning: {says}{_because(core)}", err=True)
+        say(f"tocsin: warning: {says}{_because(core)}")
 
 
 def _because(core: Core) -> str:

@@ -60,7 +60,9 @@ class Findings(msgspec.Struct):
 
 def index_verify(
     context: typer.Context,
-    sample: Annotated[int, typer.Option(min=0, metavar="N", help="How many events are made up and matched.")] = 50,
+    sample: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many events are made up and matched; 0 leaves that out.")
+    ] = 50,
     seconds: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Stop comparing answers after that time.")
     ] = 60.0,

@@ -112,15 +112,20 @@ def text_of(argument: str) -> str:
     """Return the argument, or for ``@FILE`` the file's text, for ``@-`` that of stdin."""
     if not argument.startswith("@"):
         return argument
-    return read_text(argument[1:])
+    if argument == "@":
+        raise TocsinError("@ names no file; write @FILE, or @- for stdin")
+    return read_text(argument[1:], "@-")
 
 
-def read_text(name: str) -> str:
-    """Return a file's text, ``-`` meaning stdin."""
+def read_text(name: str, stdin: str = "-") -> str:
+    """Return a file's text, ``-`` meaning stdin, which the argument that named it writes as ``stdin``."""
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise TocsinError(f"{name} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+        raise TocsinError(
+            f"{name or 'a file without a name'} can't be read: {error.strerror}; give the path of a file, or {stdin} "
+            "for stdin"
+        ) from error
     except UnicodeDecodeError as error:
         raise TocsinError(f"{name} is not UTF-8 text: {error}") from error
 

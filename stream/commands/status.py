@@ -33,6 +33,10 @@ def status(
     The exit code is 0 when the job is alive, 3 when it is not. What can be had is shown either way: the index directory
     and the groups' committed offsets are there without the job.
     """
+    if endpoint is not None and not endpoint.startswith(("http://", "https://")):
+        raise typer.BadParameter(
+            f"{endpoint!r:.60} is no URL; write it like http://127.0.0.1:9404", param_hint="--endpoint"
+        )
     settings = load(context, config, overrides)
     import msgspec
 

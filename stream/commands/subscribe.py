@@ -21,7 +21,7 @@ def subscribe(
     id_: IdArgument,
     filter_: Annotated[
         str | None,
-        typer.Argument(metavar="[FILTER]", help="Filter text; @FILE takes it from a file, @- from stdin."),
+        typer.Argument(metavar="FILTER", help="Filter text; @FILE takes it from a file, @- from stdin."),
     ] = None,
     expression: Annotated[
         str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
@@ -55,16 +55,18 @@ def subscribe(
         "priority": priority,
         "not_before": None if not_before is None else time_text(not_before, "--not-before"),
         "not_after": None if not_after is None else time_text(not_after, "--not-after"),
-        "labels": dict(_label(text) for text in label) if label else None,
+        "labels": _labels(label) if label else None,
     }
     import msgspec
 
     from schemas.json_codec import decode_id, decode_subscription
+    from stream.commands.check import warn
 
     key = id_.encode()
     value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
     with pointing_at(members.get("filter")):
-        decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+        subscription = decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+    warn(subscription.expression)
     partition, offset = _send(settings, key, value)
     say(f"subscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
 
@@ -89,7 +91,22 @@ def _what(filter_: str | None, expression: str | None) -> dict[str, Any]:
     if filter_ is not None:
         return {"filter": text_of(filter_).strip()}
     assert expression is not None
-    return {"expression": tree_of(text_of(expression))}
+    text = text_of(expression)
+    if not text.lstrip().startswith("{"):
+        raise TocsinError(
+            f"{text!r:.60} is no tree as JSON, which --expression takes; a filter stands without --expression"
+        )
+    return {"expression": tree_of(text)}
+
+
+def _labels(texts: list[str]) -> dict[str, str]:
+    """Return the labels by name."""
+    labels: dict[str, str] = {}
+    for name, value in map(_label, texts):
+        if name in labels:
+            raise typer.BadParameter(f"'{name}' is given twice; a label has one value", param_hint="--label")
+        labels[name] = value
+    return labels
 
 
 def _label(text: str) -> tuple[str, str]:

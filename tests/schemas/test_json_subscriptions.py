@@ -240,7 +240,7 @@ def expression(**node: Any) -> dict[str, Any]:
         ({"expression": A, "mode": "threshold", "threshold": 1.01}, "threshold.range", "$.threshold"),
         ({"expression": A, "threshold": 0.5}, "threshold.without_mode", "$.threshold"),
         ({"expression": A, "priority": 2**20 + 1}, "weights.range", "$.priority"),
-        (b'{"expression":{"op":"range","attribute":"a","gt":1e400}}', "value.number_range", ""),
+        (b'{"expression":{"op":"range","attribute":"a","gt":1e400}}', "value.number_range", "byte 49"),
         (expression(op="in", attribute="a", values=[]), "value.empty_list", "$.expression.values"),
         (expression(op="in", attribute="a", values=[2**63]), "value.integer_range", "$.expression.values[0]"),
         (expression(op="range", attribute="a"), "range.no_bound", "$.expression"),

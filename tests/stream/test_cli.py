@@ -364,6 +364,45 @@ def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(event: str, t
         assert len(result.stderr.splitlines()) == 1, call
 
 
+def test_what_was_meant_is_named_where_an_argument_is_wrong(event: str, tmp_path: Path) -> None:
+    (tmp_path / "endless.json").write_text('{"a": "1e999", "b": -1e999}')
+    expected = [
+        (["check", "@", event], 2, "@ names no file; write @FILE, or @- for stdin"),
+        (
+            ["check", "@nofile", event],
+            2,
+            "nofile can't be read: No such file or directory; give the path of a file, or @-",
+        ),
+        (
+            ["check", "a = 1", "nofile"],
+            2,
+            "nofile can't be read: No such file or directory; give the path of a file, or - ",
+        ),
+        (["check", "a = 1", ""], 2, "a file without a name can't be read"),
+        (["check", "a = 1", str(tmp_path / "endless.json")], 2, "(at byte 20)"),
+        (
+            ["subscribe", "x", "--expression", "a = 1"],
+            1,
+            "'a = 1' is no tree as JSON, which --expression takes; a filter",
+        ),
+        (["subscribe", "x", "a = 1", "--label", "foo=1", "--label", "foo=2"], 2, "'foo' is given twice"),
+        (["status", "--endpoint", "foo"], 2, "'foo' is no URL; write it like http://127.0.0.1:9404"),
+    ]
+    results = together((call for call, _, _ in expected), COLUMNS="200")
+    for (call, result), (_, code, said) in zip(results, expected, strict=True):
+        assert (result.returncode, result.stdout) == (code, ""), call
+        assert said in result.stderr, call
+
+
+def test_help_is_wrapped_by_the_width_of_the_terminal_alone() -> None:
+    for width in ("70", "300"):
+        shown = [line.strip() for line in tocsin("index", "import", "--help", COLUMNS=width).stdout.splitlines()]
+        about = shown[shown.index(next(line for line in shown if line.startswith("A line is"))) :]
+        paragraph = about[: about.index("")]
+        assert len(paragraph) == 1 if width == "300" else all(len(line) > 50 for line in paragraph[:-1])
+    assert " ID [FILTER]" in tocsin("subscribe", "--help").stdout.replace("{ID}", "ID")
+
+
 def test_a_closed_pipe_ends_a_command_quietly() -> None:
     script = f"{TOCSIN} settings | head -n 1; echo ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)

@@ -85,6 +85,15 @@ def test_subscribe_takes_a_tree_and_a_filter_from_stdin(tocsin: CommandLine) -> 
     assert records[b"text"] == {"filter": "kind = 'a'\n  or kind = 'b'"}
 
 
+def test_subscribe_warns_of_a_filter_that_can_never_match_and_sends_it_all_the_same(tocsin: CommandLine) -> None:
+    result = tocsin("subscribe", "never", "a = 1 and length(b) < 0")
+    assert result.returncode == 0
+    warning, said = result.stderr.splitlines()
+    assert warning == 'tocsin: warning: no event can match this filter because "length(b) < 0" never holds'
+    assert said.startswith("subscribed never")
+    assert b"never" in dict(tocsin.records(tocsin.subscriptions))
+
+
 def test_a_refused_subscription_is_not_sent(tocsin: CommandLine) -> None:
     result = tocsin("subscribe", "bad", "price between 20 and 10")
     assert result.returncode == 1

@@ -336,6 +336,8 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
     expected = [
         (tocsin(tmp_path / "none", "explain", "late-jfk", event), "there is no index in"),
         (tocsin(index, "explain", "no-such-id", event), "no subscription 'no-such-id'"),
+        (tocsin(index, "explain", "late-jkf", event), "; did you mean late-jfk?"),
+        (tocsin(index, "explain", "late-jfk"), "tocsin explain late-jfk EVENT.json"),
         (tocsin(index, "explain", "late-jfk", "/no/such.json"), "/no/such.json"),
         (tocsin(index, "explain", "late-jfk", "-", stdin="[]"), "the event is an array"),
         (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "there is no version 9 in"),
