@@ -272,7 +272,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a + b > 3", "filter.syntax", "1:5", "joins an attribute and a number"),
     ("a + 'x' > 3", "filter.syntax", "1:5", "a number was expected"),
     ("a + 9223372036854775808 > 3", "value.integer_range", "1:5", "64 bits"),
-    ("5 - 3 < a", "filter.syntax", "1:7", "an attribute was expected where 3 stands"),
+    ("5 - 3 < a", "filter.syntax", "1:5", "an attribute was expected where 3 stands"),
     ("10 / a > 3", "filter.syntax", "1:4", "written out, not calculated"),
     ("a > 60 * 60", "filter.syntax", "1:8", "written out, not calculated"),
     ("a + 1", "filter.syntax", "1:6", "an operator, such as ="),
