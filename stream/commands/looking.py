@@ -43,8 +43,7 @@ def look_into(
     context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, Snapshot]:
     """Return the settings and an open version of the index that they, or ``--index``, name."""
-    named = [] if index is None else [f"job.index_dir={index}"]
-    settings = load(context, config, [*(overrides or []), *named])
+    settings = load(context, config, overrides, {"--index": ("job.index_dir", index)})
     from index.live import open_version
 
     return settings, open_version(settings.job.index_dir, version)
@@ -54,8 +53,7 @@ def look_for(
     context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, int]:
     """Return the settings, which name the index directory, and the version to look at, unopened."""
-    named = [] if index is None else [f"job.index_dir={index}"]
-    settings = load(context, config, [*(overrides or []), *named])
+    settings = load(context, config, overrides, {"--index": ("job.index_dir", index)})
     from index.live import need_version
 
     return settings, need_version(settings.job.index_dir, version)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,16 +57,28 @@ class WrongUsage(TocsinError):
     """A setting, from the command line, the environment or a file, that can't be."""
 
 
-def load(context: typer.Context, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings, whose analyser is from now on the process's; options after the command's name win."""
+def load(
+    context: typer.Context,
+    config: Path | None,
+    overrides: list[str] | None,
+    named: Mapping[str, tuple[str, object]] = MappingProxyType({}),
+) -> Settings:
+    """Return the settings, whose analyser is from now on the process's; options after the command's name win.
+
+    Those that have an option of their own come as ``named``: to the option the setting and the value, None for none.
+    """
     from schemas.texts import set_analyser
     from stream.settings import load_settings
 
     config_before, overrides_before = context.obj or (None, [])
+    given = [f"{setting}={value}" for setting, value in named.values() if value is not None]
     try:
-        settings = load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+        settings = load_settings(config or config_before, [*overrides_before, *(overrides or []), *given])
     except TocsinError as error:
-        raise WrongUsage(str(error)) from error
+        said = str(error)
+        for option, (setting, value) in named.items():
+            said = said if value is None else said.replace(f"(--set {setting})", f"({option})")
+        raise WrongUsage(said) from error
     set_analyser(settings.matching.analyser)
     return settings
 
