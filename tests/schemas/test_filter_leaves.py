@@ -249,7 +249,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("text has all 'spark'", "filter.syntax", "1:14", "as in all ('spark')"),
     ("text has any ()", "value.empty_list", "1:15", "at least one"),
     ("text has any ('x', 'two words')", "keywords.token", "1:20", "two words"),
-    ("text has all ('x'^2, 'x'^3)", "weights.conflict", "1:22", "twice"),
+    ("text has all ('x'^2, 'x'^3)", "weights.conflict", "1:26", "twice"),
     ("a > time 'noon'", "range.time", "1:10", "noon"),
     ("a = time 5", "filter.syntax", "1:5", '"time"'),
     ("a between time '2026-05-01' and '2026-05-02'", "range.type", "1:33", "write time before both"),

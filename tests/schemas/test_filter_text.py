@@ -213,9 +213,11 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a not in ('x')^2", "weights.position", "1:15", "where nothing can have one"),
     ("'x'^2 = a", "weights.position", "1:4", "where nothing can have one"),
     ("a = 'x'^2^3", "weights.position", "1:10", "once each"),
-    ("a in (1^2, 'y', 1.0^3)", "weights.conflict", "1:17", "listed twice"),
-    ("a in ('y', 'x'^1e7)", "weights.range", "1:12", "1,048,576"),
-    ("a = 'x'^1e999", "weights.range", "1:5", "inf"),
+    ("a in (1^2, 'y', 1.0^3)", "weights.conflict", "1:21", "listed twice"),
+    ("a in ('y', 'x'^1e7)", "weights.range", "1:16", "1,048,576"),
+    ("a in ('y', 'x')^1e7", "weights.range", "1:17", "1,048,576"),
+    ("a = 'x'^1e10", "weights.range", "1:9", "1,048,576"),
+    ("a = 'x'^1e999", "weights.range", "1:9", "inf"),
     ('"\0a" exists', "attribute.name", "1:1", "reserved"),
 ]
 
