@@ -54,4 +54,4 @@ def decode(data: bytes, kind: type[T], file: Location) -> T:
             raise DamagedFile(file, f"checksum {found:08x}", f"{envelope.crc32:08x}")
         return _decoder(kind).decode(envelope.content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedFile(file, f"text that does not decode ({error})", kind.__name__) from None
+        raise DamagedFile(file, f"text that does not decode ({error})", "what Tocsin writes there") from None

@@ -164,7 +164,7 @@ def _tokens(value: Value, args: Args) -> tuple[Value, ...]:
 
 PUBLIC_FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
     {
-        "mod": _binary("attribute % number", arithmetic.mod, _divisor),
+        "mod": _binary("attribute % number or mod(attribute, number)", arithmetic.mod, _divisor),
         "add": _binary("attribute + number", arithmetic.add),
         "subtract": _binary("attribute - number", arithmetic.subtract),
         "multiply": _binary("attribute * number", arithmetic.multiply),

@@ -99,17 +99,18 @@ class Condition(NamedTuple):
 
 
 class Items(NamedTuple):
-    """A list of values with their weights, None when none has one."""
+    """A list of values with their weights, None when none has one; one without a weight of its own stands for it."""
 
     tokens: Sequence[Token]
     weights: tuple[float, ...] | None
+    weighed: Sequence[Token]
 
     def condition(self, kind: type[Leaf], member: str = "values", negated: bool = False) -> Condition:
         """Return the condition that has these values as a member."""
         members: dict[str, Any] = {member: tuple(map(value_of, self.tokens))}
         if self.weights is not None:
             members["weights"] = self.weights
-        return Condition(kind, members, {member: self.tokens, "weights": self.tokens}, negated)
+        return Condition(kind, members, {member: self.tokens, "weights": self.weighed}, negated)
 
 
 class ConditionRules(Generic[Part]):
@@ -252,9 +253,10 @@ def _items(items: Sequence[Item], rest: Token | None) -> Items:
     """Return a list; ``rest`` is the weight of the values that have none of their own."""
     tokens = [item[0] if isinstance(item, tuple) else item for item in items]
     if rest is None and not any(isinstance(item, tuple) for item in items):
-        return Items(tokens, None)
+        return Items(tokens, None, tokens)
     default = 1.0 if rest is None else float(rest)
-    return Items(tokens, tuple(float(item[1]) if isinstance(item, tuple) else default for item in items))
+    weights = tuple(float(item[1]) if isinstance(item, tuple) else default for item in items)
+    return Items(tokens, weights, [item[1] if isinstance(item, tuple) else rest or item for item in items])
 
 
 def _textual(kind: type[Leaf], member: str, parts: Sequence[Token]) -> Condition:

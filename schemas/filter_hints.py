@@ -107,6 +107,29 @@ def _function(scene: Scene) -> Answer:
     return None
 
 
+def _comment(scene: Scene) -> Answer:
+    sign = "//" if scene.text.startswith("//", scene.start) else scene.found
+    if sign == "//" or (sign == "#" and scene.kind == ""):
+        return (
+            "filter.syntax",
+            f'"{sign}" begins no comment; write -- before one that ends its line, or /* and */ around it',
+        )
+    return None
+
+
+def _colon(scene: Scene) -> Answer:
+    if scene.kind != "" or scene.found != ":":
+        return None
+    if scene.text.startswith("::", scene.start):
+        return (
+            "filter.syntax",
+            "a filter has no casts; compare the attribute with a value of the type it has, as in a = 1",
+        )
+    if scene.value_wanted:
+        return "filter.syntax", "a filter has no parameters; write the value itself, a text in single quotes"
+    return None
+
+
 def _sign(scene: Scene) -> Answer:
     meant = SIGNS.get(scene.found) if scene.kind == "" else None
     if meant is None:
@@ -134,8 +157,25 @@ def _arithmetic(scene: Scene) -> Answer:
 
 def _no_attribute(scene: Scene) -> Answer:
     if scene.before_kind == "NUMBER" and scene.wanted <= {*CALCULATIONS}:
-        return "filter.syntax", f"an attribute was expected where {scene.before:.40} stands, alone or after its sign"
+        compared = len(scene.past) > 1 and scene.past[0].type in ("_EQUAL", "_UNEQUAL")
+        return (
+            "filter.syntax",
+            f"an attribute was expected where {scene.before:.40} stands, alone or after its sign"
+            + "; a filter that matches every event is true, one that matches none false" * compared,
+            scene.start_before,
+        )
     return None
+
+
+def _joining_nothing(scene: Scene) -> Answer:
+    if scene.kind not in ("AND", "OR") or "NAME" not in scene.wanted:
+        return None
+    joins = scene.before_kind in ("AND", "OR")
+    cure = (
+        f'leave out this or the "{scene.before}" before it' if joins else "leave it out, or write a predicate before it"
+    )
+    name = f'; an attribute of that name is written in double quotes: "{scene.found}"' if scene.found.isalpha() else ""
+    return "filter.syntax", f'"{scene.found}" joins two predicates, but none stands before it; {cure}{name}'
 
 
 def _keyword_as_name(scene: Scene) -> Answer:
@@ -227,9 +267,29 @@ def _chained(scene: Scene) -> Answer:
 
 
 HINTS: Final = (
-    *(_empty, _unclosed, _typographic, words.statement, _weight, _list, words.after_is, words.null_alone),
+    *(
+        _empty,
+        _unclosed,
+        _typographic,
+        _comment,
+        _colon,
+        words.statement,
+        _weight,
+        _list,
+        words.after_is,
+        words.null_alone,
+    ),
     *(words.other_word, _negated_sign, _ignore_case, words.quantifier, words.time, words.truth, _function, _sign),
-    *(_arithmetic, _no_attribute, words.misspelt, words.negation, _keyword_as_name, _name_as_value, _other_value),
+    *(
+        _arithmetic,
+        _no_attribute,
+        words.misspelt,
+        words.negation,
+        _joining_nothing,
+        _keyword_as_name,
+        _name_as_value,
+        _other_value,
+    ),
     *(_malformed_word, _parenthesis, _chained, _joined, _value_alone),
 )
 """The first that answers is heard."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ _BYTE = re.compile(r" ?\(byte (\d+)\)$")
 _HALF_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u|\\?\Z)")
 """The first half of a surrogate pair, as an escape, with no second one behind it: the decoder calls that an end."""
 
+_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(-?[0-9][-+.eE0-9]*+)', re.DOTALL)
 
 Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
 """What the decoders raise."""
@@ -73,6 +75,7 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
         return Refused(
             "value.number_range",
             "a number is beyond the range of a double, which ends at 1.8e308; write it as a string",
+            _first_endless_number(value),
         )
     if not value.strip():
         return Refused(f"{kind}.empty", f"the {kind} is empty; a JSON object was wanted")
@@ -82,6 +85,12 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
         return _unfinished(value, kind)
     reason = text[: found.start()].removeprefix("JSON is malformed: ")
     return Refused(f"{kind}.json", f"the {kind} is not JSON: {reason}", f"byte {found[1]}")
+
+
+def _first_endless_number(value: bytes) -> str:
+    """Return where the first number stands that no double can hold."""
+    numbers = (found for found in _STRING_OR_NUMBER.finditer(value) if found[1])
+    return next((f"byte {found.start()}" for found in numbers if math.isinf(float(found[1]))), "")
 
 
 def _unfinished(value: bytes, kind: Kind) -> Refused:

@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient
 from schemas.errors import TocsinError
 from stream.jars import Report, broker_jars
 from stream.java import java_executable
+from stream.lock import FolderLock
 
 HOST = "127.0.0.1"
 READY_SECONDS = 90.0
@@ -114,6 +115,7 @@ class Broker:
         self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
+        self._lock: FolderLock | None = None
         self.log_file = self._data / "broker.log" if log is None else log
         self._log_begin = 0
 
@@ -140,13 +142,15 @@ class Broker:
         Raises
         ------
         TocsinError
-            It ended or did not answer in time; the message ends with the last lines of its log.
+            Another process uses its folder, or the folder can't be written; or it ended or did not answer in time, and
+            the message ends with the last lines of its log.
         """
         if self.running:
             return
         for attempt in range(1, PORT_ATTEMPTS + 1):
             fixed = self._port is not None
             try:
+                self._take_folder()
                 self._launch()
                 self._await_ready()
                 return
@@ -163,11 +167,13 @@ class Broker:
         """Stop it cleanly, or kill it when it does not stop in time; its data stays. Harmless when it does not run."""
         if self._process is not None:
             self._end(signal.SIGTERM)
+        self._free_folder()
 
     def kill(self) -> None:
         """Kill it at once, as a crash would; its data stays."""
         if self._process is not None:
             self._end(signal.SIGKILL)
+        self._free_folder()
 
     def close(self) -> None:
         """Stop it and remove its data if they are temporary."""
@@ -209,17 +215,37 @@ class Broker:
         finally:
             self.close()
 
+    def _take_folder(self) -> None:
+        """Lock the folder before anything in it is touched: a second broker would spoil what the first one writes."""
+        if self._lock is None:
+            self._lock = FolderLock(self._data, "--data", "", kind="a broker").__enter__()
+
+    def _locked(self) -> tuple[int, ...]:
+        """Return the lock for a child, which may outlive this process for a moment and must have the folder alone."""
+        return () if self._lock is None else (self._lock.fileno(),)
+
+    def _free_folder(self) -> None:
+        if self._lock is not None:
+            self._lock.__exit__(None, None, None)
+            self._lock = None
+
     def _launch(self) -> None:
         """Start the process on its data, which is formatted first when it is new."""
         if self._port is None:
             self._port = free_port()
-        self._data.mkdir(parents=True, exist_ok=True)
-        self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        self._log_begin = self.log_file.stat().st_size if self.log_file.exists() else 0
         logs = self._data / "kafka"
         properties = self._data / "server.properties"
         text = SERVER_PROPERTIES + self._properties
-        properties.write_text(text.format(host=HOST, port=self._port, controller_port=free_port(), logs=logs))
+        try:
+            self.log_file.parent.mkdir(parents=True, exist_ok=True)
+            self.log_file.touch()
+            self._log_begin = self.log_file.stat().st_size
+            properties.write_text(text.format(host=HOST, port=self._port, controller_port=free_port(), logs=logs))
+        except OSError as error:
+            raise TocsinError(
+                f"{error.filename or properties} can't be written: {error.strerror}; name a folder that this process "
+                "may write to, on a disk with room (--data)"
+            ) from error
         if not (logs / "meta.properties").exists():
             self._format(properties)
         with self.log_file.open("ab") as log:
@@ -230,6 +256,7 @@ class Broker:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                pass_fds=self._locked(),
             )
         self._watchdog = subprocess.Popen(
             ["sh", "-c", WATCHDOG, "watchdog", str(self._process.pid), str(self._data) if self._temporary else ""],
@@ -250,7 +277,12 @@ class Broker:
         arguments = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(properties)]
         with self.log_file.open("ab") as log:
             code = subprocess.run(
-                [*self._java(), *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+                [*self._java(), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=False,
+                pass_fds=self._locked(),
             ).returncode
         if code:
             raise self._failure(f"the broker's data folder {self._data} could not be formatted (exit code {code})")

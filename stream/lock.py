@@ -28,6 +28,11 @@ class Holder(msgspec.Struct):
     host: str
     since: str
     endpoint: str | None = None
+    kind: str = "job"
+
+    def __str__(self) -> str:
+        name = f"{self.kind} {self.job}" if self.job else self.kind
+        return f"{name}, process {self.pid} on {self.host} since {self.since}"
 
 
 _holder_decoder = msgspec.json.Decoder(Holder)
@@ -46,7 +51,9 @@ class FolderLock:
     setting
         The setting that names it, for the sentence that refuses.
     job
-        Name of the job.
+        Name of the job; empty for a holder that has none.
+    kind
+        What holds it, where that is not a job.
 
     Raises
     ------
@@ -54,10 +61,11 @@ class FolderLock:
         Another process holds it, or the folder can't be written.
     """
 
-    def __init__(self, folder: Path, setting: str, job: str) -> None:
+    def __init__(self, folder: Path, setting: str, job: str, kind: str = "job") -> None:
         self._folder = folder
         self._setting = setting
         self._job = job
+        self._kind = kind
         self._descriptor = -1
 
     def __enter__(self) -> Self:
@@ -72,13 +80,19 @@ class FolderLock:
             raise held from None
         except OSError as error:
             self._release()
+            found = f"{error.filename} is a file" if isinstance(error, FileExistsError) else error.strerror
             raise TocsinError(
-                f"the lock {path} can't be taken: {error.strerror}; name a folder on a disk that this process may "
+                f"the lock {path} can't be taken: {found}; name a folder on a disk that this process may "
                 f"write to and that supports locks ({self._setting})"
             ) from error
         self._holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
+        self._holder.kind = self._kind
         self._write()
         return self
+
+    def fileno(self) -> int:
+        """Return the locked file's descriptor; a child that is given it keeps the folder for as long as it lives."""
+        return self._descriptor
 
     def tell(self, endpoint: str | None) -> None:
         """Write down where the job that holds the folder answers, for `tocsin status`."""
@@ -101,12 +115,10 @@ class FolderLock:
 
     def _refusal(self, path: Path) -> TocsinError:
         holder = _read(path)
-        if holder is None:
-            who = "another job"  # it has the lock, and is about to write who it is
-        else:
-            who = f"job {holder.job}, process {holder.pid} on {holder.host} since {holder.since}"
+        # without one it has the lock, and is about to write who it is
+        who = "another process" if holder is None else str(holder)
         return TocsinError(
-            f"{self._folder} is in use by {who}; stop that one, or give this job a folder of its own ({self._setting})"
+            f"{self._folder} is in use by {who}; stop that one, or give this one a folder of its own ({self._setting})"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -90,7 +91,10 @@ def _take(given: Given, leaves: Mapping[str, Leaf], chosen: dict[str, Any]) -> N
 
 def _convert(given: Given, type_: Any, leaf: Leaf) -> Any:
     try:
-        return msgspec.convert(given.value, type_, strict=not given.spelled)
+        value = msgspec.convert(given.value, type_, strict=not given.spelled)
+        if isinstance(value, float) and not math.isfinite(value):  # TOML and text both have words for these
+            raise msgspec.ValidationError("not finite")
+        return value
     except msgspec.ValidationError as error:
         raise TocsinError(
             f"{leaf.name} can't be {given.value!r} ({given.source}): {type_in_words(type_)} is wanted. {leaf.doc}"

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from schemas.check import Limits
 from schemas.json_codec import decode_event, decode_subscription
-from stream.cli import app
+from stream.command_table import app
 
 ROOT = Path(__file__).parent.parent
 GROUP: Any = typer.main.get_command(app)

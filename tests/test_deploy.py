@@ -15,7 +15,7 @@ import typer.main
 import yaml
 
 from index.cache_folder import CACHE_VARIABLE
-from stream.cli import app
+from stream.command_table import app
 from stream.settings import load_settings
 
 ROOT = Path(__file__).parent.parent

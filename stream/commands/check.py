@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import TocsinError
-from stream.commands.shared import ConfigOption, SetOption, fail, load, pointing_at, read_text, text_of, tree_of
+from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, read_text, say, text_of, tree_of
 
 if TYPE_CHECKING:
     from index.constant_core import Core
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 NO_MATCH = 1
-ERROR = 2
 
 MOST_NAMED = 6
 """How many predicates a warning names at most."""
@@ -37,15 +35,12 @@ def check(
 
     The exit code is 0 for a match, 1 for none and 2 for an error.
     """
-    try:
-        settings = load(context, config, overrides)
-        expression = expression_of(text_of(filter_), settings)
-        event = _event(read_text(event_file), settings)
-    except TocsinError as error:
-        fail(error, ERROR)
+    settings = load(context, config, overrides)
+    expression = expression_of(text_of(filter_), settings)
+    event = _event(read_text(event_file), settings)
     from index.oracle import as_score, matches, score
 
-    _warn(expression)
+    warn(expression)
     matched = matches(expression, event)
     typer.echo(f"match, score {as_score(score(expression, event)):g}" if matched else "no match")
     if explain:
@@ -72,7 +67,7 @@ def _event(text: str, settings: Settings) -> Event:
     return decode_event(text.encode(), None, settings.limits)
 
 
-def _warn(expression: Expression) -> None:
+def warn(expression: Expression) -> None:
     """Say on stderr when no event has a say in the answer, and why, unless the filter is plainly true or false."""
     from index.constant_core import constant_core
     from index.normal_form import FALSE, TRUE
@@ -80,7 +75,7 @@ def _warn(expression: Expression) -> None:
     core = None if expression in (TRUE, FALSE) else constant_core(expression)
     if core is not None:
         says = "every event matches this filter" if core.truth else "no event can match this filter"
-        typer.echo(f"tocsin: warning: {says}{_because(core)}", err=True)
+        say(f"tocsin: warning: {says}{_because(core)}")
 
 
 def _because(core: Core) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from schemas.errors import TocsinError
 from stream.commands.looking import (
     IndexOption,
     VersionOption,
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from schemas.records import Event
 
 SHOWN_MATCHES = 10
+MOST_COMPARED = 20_000
+"""Subscriptions whose ids are looked at for one that is like a misspelt one."""
 
 
 def explain(
@@ -42,7 +47,11 @@ def explain(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many of the nearest are explained.")] = 3,
     time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The event's time, for validity, as RFC 3339; absent: now.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The event's time, for validity: RFC 3339, or a date, which is its midnight in UTC; absent: now.",
+        ),
     ] = None,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -57,18 +66,42 @@ def explain(
     For a subscription that does not match, the fewest predicates that kept it away are marked.
     """
     settings, snapshot = look_into(context, index, version, config, overrides)
-    event = event_of(read_text(first if second is None else second), settings, time)
+    event = event_of(_event_text(first, second), settings, time)
     if second is None:
         _explain_nearest(snapshot, event, limit, json)
     else:
         _explain_one(snapshot, first, event, json)
 
 
+def _event_text(first: str, second: str | None) -> str:
+    """Return the event's text; a single argument names its file, and may be an id whose event was forgotten."""
+    if second is None and first != "-" and not Path(first).exists():
+        raise TocsinError(
+            f"there is no file {first}; give the path of an event, or - for stdin; a subscription's id is followed by "
+            f"one: tocsin explain {first} EVENT.json"
+        )
+    return read_text(first if second is None else second)
+
+
+def _nearest_id(snapshot: Snapshot, id_: str) -> str:
+    """Return the id that a misspelt one may mean, as a clause; nothing where there are too many to compare."""
+    from index.live import alive, read
+
+    places = alive(snapshot)
+    if snapshot.get(id_) is not None or len(places) > MOST_COMPARED:
+        return ""
+    near = get_close_matches(id_, [subscription.id for subscription in read(snapshot, places)], 1)
+    return f"; did you mean {printable(near[0])}?" if near else ""
+
+
 def _explain_one(snapshot: Snapshot, id_: str, event: Event, json: bool) -> None:
     from index.explain.explanation import explain as explained
     from index.live import need
 
-    explanation = explained(need(snapshot, id_), event)
+    try:
+        explanation = explained(need(snapshot, id_), event)
+    except TocsinError as error:
+        raise TocsinError(f"{error}{_nearest_id(snapshot, id_)}") from error
     if json:
         _print_json({"version": snapshot.version} | _plain(explanation))
     else:

@@ -52,7 +52,7 @@ def index_import(
     topic = settings.topics.subscriptions
     with open_lines(file) as lines:
         if check:
-            run = Import(_Nowhere(), settings.limits, skip_bad)
+            run = Import(_Nowhere(), settings.limits, skip_bad, "")
             run.send_all(lines)
             say(f"checked {counted(run.sent, 'subscription')}{run.told_skipped}")
             return
@@ -70,10 +70,13 @@ def index_import(
 class Import:
     """One run over the lines."""
 
-    def __init__(self, sink: Sink, limits: Limits, skip_bad: bool) -> None:
+    def __init__(
+        self, sink: Sink, limits: Limits, skip_bad: bool, meant: str = ", so nothing from it on was published"
+    ) -> None:
         self._sink = sink
         self._limits = limits
         self._skip_bad = skip_bad
+        self._meant = meant  # what a refusal means for the lines from it on
         self.sent = 0
         self.skipped = 0
 
@@ -101,9 +104,7 @@ class Import:
         except Refused as refused:
             if not self._skip_bad:
                 self._sink.flush()
-                raise TocsinError(
-                    f"line {number} is refused, so nothing from it on was published: {refused}"
-                ) from refused
+                raise TocsinError(f"line {number} is refused{self._meant}: {refused}") from refused
             say(f"line {number} skipped: {refused}")
             self.skipped += 1
             return

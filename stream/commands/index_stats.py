@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned
+from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned, show_table
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, write_line
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,12 +78,12 @@ def _print_sizes(shown: Console, known: Sizes) -> None:
     table.add_row("dead, until a merge", f"{known.dead:,}")
     of = f" of {known.shards:,} shards" if known.shards > 1 else ""
     table.add_row("segments", f"{known.segments:,}{of}")
-    tail = f"{known.tail_segments:,} segments, {known.tail_subscriptions:,} subscriptions"
+    tail = f"{counted(known.tail_segments, 'segment')}, {counted(known.tail_subscriptions, 'subscription')}"
     table.add_row("tail, to be merged first", tail)
     each = f", {known.bytes / known.subscriptions:,.0f} a subscription" if known.subscriptions else ""
     table.add_row("bytes", f"{known.bytes:,}{each}")
     table.show_header = False
-    shown.print(table)
+    show_table(shown, table)
 
 
 def _print_parts(shown: Console, parts: list[Part], known: Sizes, limit: int) -> None:
@@ -92,10 +93,12 @@ def _print_parts(shown: Console, parts: list[Part], known: Sizes, limit: int) ->
     for name, size in rows:
         table.add_row(name, f"{size:,}", f"{size / max(known.subscriptions, 1):,.1f}")
     shown.print()
-    shown.print(table)
+    show_table(shown, table)
 
 
 def _print_observed(shown: Console, observed: EventStatistics, limit: int) -> None:
+    from rich.text import Text
+
     from index.stats import frequent
     from schemas.filter_leaf_printer import format_leaf
 
@@ -107,11 +110,13 @@ def _print_observed(shown: Console, observed: EventStatistics, limit: int) -> No
     table.columns[0].justify = "right"
     table.columns[1].justify = "left"
     for entry in frequent(observed, limit):
-        table.add_row(f"{entry.share:.2%}", _short(format_leaf(entry.leaf)))
-    shown.print(table)
+        table.add_row(f"{entry.share:.2%}", Text(_short(format_leaf(entry.leaf))))
+    show_table(shown, table)
 
 
 def _print_contents(shown: Console, known: Sizes, found: Contents) -> None:
+    from rich.text import Text
+
     from schemas.filter_leaf_printer import format_leaf
 
     scanned_share = "" if found.scanned == known.subscriptions else f" among {found.scanned:,} looked at"
@@ -119,28 +124,31 @@ def _print_contents(shown: Console, known: Sizes, found: Contents) -> None:
     table.columns[0].justify = "right"
     table.columns[1].justify = "left"
     for common in found.common:
-        table.add_row(f"{common.subscriptions:,}", _short(format_leaf(common.leaf)))
+        table.add_row(f"{common.subscriptions:,}", Text(_short(format_leaf(common.leaf))))
     shown.print()
-    shown.print(table)
+    show_table(shown, table)
     shown.print()
     share = f"{found.always / found.scanned:.2%}" if found.scanned else "none"
     style = "yellow" if found.always else "green"
     shown.print(
-        f"always-list: [{style}]{found.always:,}[/] of {found.scanned:,} subscriptions ({share})", highlight=False
+        f"always-list: [{style}]{found.always:,}[/] of {counted(found.scanned, 'subscription')} ({share})",
+        highlight=False,
     )
     if found.offenders:
         _print_offenders(shown, found)
 
 
 def _print_offenders(shown: Console, found: Contents) -> None:
+    from rich.text import Text
+
     table = _table("subscription", "predicates", "filter", "why, and the cure")
     for place in (0, 2, 3):
         table.columns[place].justify = "left"
         table.columns[place].overflow = "fold"
     for member in found.offenders:
         row = _short(_filter(member.subscription.expression)), f"{member.kind.value}: {member.advice}"
-        table.add_row(_short(member.subscription.id), f"{member.leaves:,}", *row)
-    shown.print(table)
+        table.add_row(Text(_short(member.subscription.id)), f"{member.leaves:,}", *map(Text, row))
+    show_table(shown, table)
 
 
 def _print_json(known: Sizes, parts: list[Part], found: Contents, observed: EventStatistics, limit: int) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from stream.commands.ending import FAILURE
 from stream.commands.looking import IndexOption, VersionOption, console, look_for, progress_bar
-from stream.commands.shared import FAILURE, ConfigOption, JsonOption, SetOption, give_way, write_line
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class Findings(msgspec.Struct):
 
 def index_verify(
     context: typer.Context,
-    sample: Annotated[int, typer.Option(min=0, metavar="N", help="How many events are made up and matched.")] = 50,
+    sample: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many events are made up and matched; 0 leaves that out.")
+    ] = 50,
     seconds: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Stop comparing answers after that time.")
     ] = 60.0,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +21,11 @@ Progress = Callable[[int, int], None]
 def open_lines(file: str) -> Iterator[BinaryIO]:
     """Open a file to read; ``-`` means stdin."""
     if file == "-":
+        try:
+            with suppress(io.UnsupportedOperation):  # what stands in for it, in tests for one, may have no descriptor
+                os.read(sys.stdin.fileno(), 0)  # nothing, which tells whether it could be
+        except OSError as error:
+            raise TocsinError(f"stdin can't be read: {error.strerror}; open it, or give the path of a file") from error
         yield sys.stdin.buffer
         return
     try:

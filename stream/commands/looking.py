@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from stream.commands.shared import load
+from stream.commands.values import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from index.reader import Snapshot
     from schemas.records import Event
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-PLAIN_WIDTH = 160
-"""Columns where there is no terminal."""
+PLAIN_WIDTH = 100_000
+"""Columns where there is no terminal: no line is ever wrapped there."""
 
 REPORT_EVERY = 256
 """Items of a scan from one look of the progress bar to the next."""
@@ -43,8 +45,7 @@ def look_into(
 
     Its files are read whole first: no start of a job vouches for them here.
     """
-    named = [] if index is None else [f"job.index_dir={index}"]
-    settings = load(context, config, [*(overrides or []), *named])
+    settings = load(context, config, overrides, {"--index": ("job.index_dir", index)})
     from index.live import open_version
 
     return settings, open_version(settings.job.index_dir, version, whole=True)
@@ -54,8 +55,7 @@ def look_for(
     context: typer.Context, index: str | None, version: int | None, config: Path | None, overrides: list[str] | None
 ) -> tuple[Settings, int]:
     """Return the settings, which name the index directory, and the version to look at, unopened."""
-    named = [] if index is None else [f"job.index_dir={index}"]
-    settings = load(context, config, [*(overrides or []), *named])
+    settings = load(context, config, overrides, {"--index": ("job.index_dir", index)})
     from index.live import need_version
 
     return settings, need_version(settings.job.index_dir, version)
@@ -67,22 +67,28 @@ def event_of(text: str, settings: Settings, time: str | None) -> Event:
 
     import msgspec
 
-    from schemas.errors import TocsinError
-    from schemas.instants import instant
     from schemas.json_codec import decode_event
 
-    moment = clock.time_ns() // 1000 if time is None else instant(time)
-    if moment is None:
-        raise TocsinError(f"{time!r:.60} is no time; RFC 3339 is wanted, such as 2026-05-01T12:00:00Z")
-    return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=moment)
+    at = clock.time_ns() // 1000 if time is None else moment(time, "--time")
+    return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=at)
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console; without a terminal it has no colours, and lines of a fixed length."""
+    """Return a console; without a terminal it has no colours, and lines of any length."""
     from rich.console import Console
 
     found = Console(stderr=stderr, highlight=False)
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+def show_table(shown: Console, table: Table) -> None:
+    """Print a table; without a terminal one line a row, with tabs between its cells."""
+    if shown.is_terminal:
+        shown.print(table)
+        return
+    titles = [tuple(column.header for column in table.columns)] if table.show_header else []
+    for row in [*titles, *zip(*(column.cells for column in table.columns), strict=True)]:
+        print(*row, sep="\t", file=shown.file)  # the console would turn tabs into blanks
 
 
 @contextmanager

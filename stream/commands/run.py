@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.shared import FAILURE, ConfigOption, SetOption, load
+from stream.commands.ending import FAILURE
+from stream.commands.shared import ConfigOption, SetOption, load
 
 
 def run(
@@ -28,9 +29,13 @@ def run(
 
     It goes on where the last run with the same index and checkpoint ended.
     """
-    chosen = {"job.master": master, "job.index_dir": index, "job.checkpoint_dir": checkpoint, "job.engine": engine}
-    named = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-    settings = load(context, config, [*(overrides or []), *named])
+    named = {
+        "--master": ("job.master", master),
+        "--index": ("job.index_dir", index),
+        "--checkpoint": ("job.checkpoint_dir", checkpoint),
+        "--engine": ("job.engine", engine),
+    }
+    settings = load(context, config, overrides, named)
     from stream.clients import reach
     from stream.log_format import tell_error
 

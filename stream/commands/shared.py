@@ -1,33 +1,31 @@
-"""What the commands share: the settings options, text arguments, output, and how an error becomes an exit code.
+"""What the commands share: the settings options, text arguments, and output.
 
 Every command starts this module, so it imports nothing that takes time.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemas.errors import Refused, TocsinError
+from stream.commands.streams import drop
 
 if TYPE_CHECKING:
     import msgspec
 
     from stream.settings import Settings
 
-FAILURE = 1
 LOWEST_PRIORITY = 19
-BROKEN_PIPE = 141
-"""Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
 
 SHOWN, SHOWN_BEFORE = 100, 60
 """Characters of a refused line that are shown, and how many of them at most stand before the refused place."""
@@ -58,50 +56,43 @@ JsonLinesOption = Annotated[
     bool, typer.Option("--json", help="JSON lines, also in a terminal; elsewhere they are the default.")
 ]
 
-Parameters = ParamSpec("Parameters")
+
+class WrongUsage(TocsinError):
+    """A setting, from the command line, the environment or a file, that can't be."""
 
 
-def load(context: typer.Context, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings, whose analyser is from now on the process's; options after the command's name win."""
+def load(
+    context: typer.Context,
+    config: Path | None,
+    overrides: list[str] | None,
+    named: Mapping[str, tuple[str, object]] = MappingProxyType({}),
+) -> Settings:
+    """Return the settings, whose analyser is from now on the process's; options after the command's name win.
+
+    Those that have an option of their own come as ``named``: to the option the setting and the value, None for none.
+    """
     from schemas.texts import set_analyser
     from stream.settings import load_settings
 
     config_before, overrides_before = context.obj or (None, [])
-    settings = load_settings(config or config_before, [*overrides_before, *(overrides or [])])
+    given = [f"{setting}={value}" for setting, value in named.values() if value is not None]
+    try:
+        settings = load_settings(config or config_before, [*overrides_before, *(overrides or []), *given])
+    except TocsinError as error:
+        said = str(error)
+        for option, (setting, value) in named.items():
+            said = said if value is None else said.replace(f"(--set {setting})", f"({option})")
+        raise WrongUsage(said) from error
     set_analyser(settings.matching.analyser)
     return settings
 
 
-def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Return the command with errors that are meant for the user turned into one sentence and an exit code."""
-
-    @functools.wraps(command)
-    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except TocsinError as error:
-            fail(error)
-        except BrokenPipeError:
-            _forget_stdout()
-            raise typer.Exit(BROKEN_PIPE) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-
-    return run
-
-
-def fail(error: object, code: int = FAILURE) -> NoReturn:
-    """Print a sentence to stderr and end with an exit code."""
-    from stream.secrets import hide
-
-    say(f"tocsin: {hide(str(error))}")
-    raise typer.Exit(code)
-
-
 def say(sentence: str) -> None:
     """Print chatter: it goes to stderr, so that stdout holds data only."""
-    print(sentence, file=sys.stderr, flush=True)
+    try:
+        print(sentence, file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told, and what the command is for goes on
+        drop(sys.stderr)
 
 
 def write_line(line: bytes) -> None:
@@ -144,15 +135,20 @@ def text_of(argument: str) -> str:
     if not argument.startswith("@"):
         need_utf8(argument, f"the argument {argument!r:.60}")
         return argument
-    return read_text(argument[1:])
+    if argument == "@":
+        raise TocsinError("@ names no file; write @FILE, or @- for stdin")
+    return read_text(argument[1:], "@-")
 
 
-def read_text(name: str) -> str:
-    """Return a file's text, ``-`` meaning stdin."""
+def read_text(name: str, stdin: str = "-") -> str:
+    """Return a file's text, ``-`` meaning stdin, which the argument that named it writes as ``stdin``."""
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise TocsinError(f"{name} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+        raise TocsinError(
+            f"{name or 'a file without a name'} can't be read: {error.strerror}; give the path of a file, or {stdin} "
+            "for stdin"
+        ) from error
     except UnicodeDecodeError as error:
         raise TocsinError(f"{name} is not UTF-8 text: {error}") from error
     need_utf8(text, name)
@@ -193,8 +189,3 @@ def _marked(text: str, line: int, column: int) -> str:
 def printable(text: str) -> str:
     """Return the text with control characters spelled out, so that a record can't steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter's last flush from meeting the closed pipe again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned
+from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned, show_table
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, say, text_of, write_line
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _print_table(found: list[Similar]) -> None:
             Text(printable(entry.subscription.id)),
             Text(printable(text)),
         )
-    console().print(table)
+    show_table(console(), table)
 
 
 def _text(entry: Similar) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, load, printable, write_line
+from stream.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,10 @@ def status(
     The exit code is 0 when the job is alive, 3 when it is not. What can be had is shown either way: the index directory
     and the groups' committed offsets are there without the job.
     """
+    if endpoint is not None and not endpoint.startswith(("http://", "https://")):
+        raise typer.BadParameter(
+            f"{endpoint!r:.60} is no URL; write it like http://127.0.0.1:9404", param_hint="--endpoint"
+        )
     settings = load(context, config, overrides)
     import msgspec
 
@@ -49,7 +54,7 @@ def _print(found: Status) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from stream.commands.looking import console
+    from stream.commands.looking import console, show_table
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
@@ -57,7 +62,7 @@ def _print(found: Status) -> None:
     colour = "green" if found.ready else "yellow" if found.alive else "red"
     for place, (name, text) in enumerate(_lines(found)):
         table.add_row(name, Text(printable(text), style=colour if place == 1 else ""))
-    console().print(table)
+    show_table(console(), table)
 
 
 def _lines(found: Status) -> Iterator[tuple[str, str]]:
@@ -73,8 +78,9 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     if (index := found.index) is None:
         yield "index", "none in job.index_dir"
     else:
-        sizes = f"{index.segments:,} segments ({index.tail_segments:,} of them small), {index.bytes / 1e6:,.1f} MB"
-        yield "index", f"v{index.version}, {index.subscriptions:,} subscriptions in {sizes}"
+        small = f"({index.tail_segments:,} of them small), {index.bytes / 1e6:,.1f} MB"
+        held_there = f"{counted(index.subscriptions, 'subscription')} in {counted(index.segments, 'segment')}"
+        yield "index", f"v{index.version}, {held_there} {small}"
     if found.rates is not None:
         yield from _rates(found.rates)
 
@@ -85,7 +91,7 @@ def _group(group: GroupStatus) -> str:
     behind = ", ".join(f"{partition}: {lag:,}" for partition, lag in group.behind().items())
     partitions = f" (partition {behind})" if behind else ""
     there = sum(group.end.values()) - sum(group.beginning.values())
-    return f"lag {group.lag:,} of {there:,} offsets{partitions}, group {group.group}"
+    return f"lag {group.lag:,} of {counted(there, 'offset')}{partitions}, group {group.group}"
 
 
 def _rates(rates: Rates) -> Iterator[tuple[str, str]]:

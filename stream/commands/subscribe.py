@@ -8,6 +8,7 @@ import typer
 
 from schemas.errors import TocsinError
 from stream.commands.shared import ConfigOption, SetOption, load, need_utf8, pointing_at, say, text_of, tree_of
+from stream.commands.values import time_text
 
 if TYPE_CHECKING:
     from stream.settings import Settings
@@ -20,7 +21,7 @@ def subscribe(
     id_: IdArgument,
     filter_: Annotated[
         str | None,
-        typer.Argument(metavar="[FILTER]", help="Filter text; @FILE takes it from a file, @- from stdin."),
+        typer.Argument(metavar="FILTER", help="Filter text; @FILE takes it from a file, @- from stdin."),
     ] = None,
     expression: Annotated[
         str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
@@ -36,9 +37,15 @@ def subscribe(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
     ] = None,
     not_before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Earliest event time, for example 2026-05-01T00:00:00Z.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Earliest event time, such as 2026-05-01T08:00:00Z, or 2026-05-01, which is its midnight in UTC.",
+        ),
     ] = None,
-    not_after: Annotated[str | None, typer.Option(metavar="TIME", help="Latest event time.")] = None,
+    not_after: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Latest event time, written in the same way.")
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -57,17 +64,19 @@ def subscribe(
         "priority": priority,
         "mode": mode,
         "threshold": threshold,
-        "not_before": not_before,
-        "not_after": not_after,
-        "labels": dict(_label(text) for text in label) if label else None,
+        "not_before": None if not_before is None else time_text(not_before, "--not-before"),
+        "not_after": None if not_after is None else time_text(not_after, "--not-after"),
+        "labels": _labels(label) if label else None,
     }
     import msgspec
 
     from schemas.json_codec import decode_id, decode_subscription
+    from stream.commands.check import warn
 
     value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
     with pointing_at(members.get("filter")):
-        decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+        subscription = decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+    warn(subscription.expression)
     partition, offset = _send(settings, key, value)
     say(f"subscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
 
@@ -97,7 +106,22 @@ def _what(filter_: str | None, expression: str | None) -> dict[str, Any]:
     if filter_ is not None:
         return {"filter": text_of(filter_).strip()}
     assert expression is not None
-    return {"expression": tree_of(text_of(expression))}
+    text = text_of(expression)
+    if not text.lstrip().startswith("{"):
+        raise TocsinError(
+            f"{text!r:.60} is no tree as JSON, which --expression takes; a filter stands without --expression"
+        )
+    return {"expression": tree_of(text)}
+
+
+def _labels(texts: list[str]) -> dict[str, str]:
+    """Return the labels by name."""
+    labels: dict[str, str] = {}
+    for name, value in map(_label, texts):
+        if name in labels:
+            raise typer.BadParameter(f"'{name}' is given twice; a label has one value", param_hint="--label")
+        labels[name] = value
+    return labels
 
 
 def _label(text: str) -> tuple[str, str]:

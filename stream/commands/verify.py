@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemas.errors import TocsinError
+from stream.commands.ending import FAILURE
 from stream.commands.looking import IndexOption, VersionOption, console, look_into, progress_bar
-from stream.commands.shared import FAILURE, ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
+from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
 from stream.wording import counted
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ CURED = [
     ("x = any ('a', 'b')", 5, "listed with in"),
     ("x = 'a' or 'b'", 12, "listed with in"),
     ("x = 1, y = 2", 6, "join its predicates with and or or"),
-    ("x = 1 && && y = 2", 10, "where a predicate"),
+    ("x = 1 && && y = 2", 10, "joins two predicates"),
     ("cast(x as int) = 1", 1, "types are never converted"),
     ("coalesce(x, 1) = 1", 1, "name is null"),
     ("date(x) = '2026-05-01'", 1, "created >= time '2026-05-01'"),

@@ -25,7 +25,7 @@ from schemas.records import DeadLetter
 from schemas.texts import ANALYSERS, analyser, set_analyser
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
-from stream.cli import app
+from stream.command_table import app
 from stream.compactor import Compactor
 from stream.decoding import Decoding
 from stream.job import Job

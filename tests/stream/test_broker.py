@@ -21,6 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from schemas.errors import TocsinError
 from stream.broker import Broker
+from stream.lock import holder
 
 
 def _await(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
@@ -103,6 +104,45 @@ def test_a_port_that_is_taken_is_said() -> None:
         broker = Broker(port=taken.getsockname()[1])
         with pytest.raises(TocsinError, match="Address already in use"), broker:
             pass
+
+
+def test_a_folder_in_use_is_refused_before_anything_in_it_is_touched(tmp_path: Path) -> None:
+    """A second broker would overwrite the properties and write to the metadata log of the first, which then dies."""
+    with Broker(tmp_path) as first:
+        before = (tmp_path / "server.properties").read_bytes()
+        admin = AdminClient({"bootstrap.servers": first.bootstrap_servers})
+        words = rf"{tmp_path} is in use by a broker, process {os.getpid()} on .*; stop that one, .* \(--data\)"
+        with pytest.raises(TocsinError, match=words):
+            Broker(tmp_path).start()
+        assert (tmp_path / "server.properties").read_bytes() == before
+        admin.create_topics([NewTopic("after", 1, 1)])["after"].result()
+        assert first.running
+    with Broker(tmp_path):
+        pass
+
+
+def test_kafka_keeps_the_folder_while_it_lives_though_its_owner_is_dead(tmp_path: Path) -> None:
+    """The watchdog takes a moment to kill it, and must have come before the next broker writes."""
+    broker = Broker(tmp_path)
+    broker.start()
+    try:
+        assert broker._lock is not None
+        broker._lock.__exit__(None, None, None)  # what the death of this process does
+        with pytest.raises(TocsinError, match="is in use by a broker"):
+            Broker(tmp_path).start()
+    finally:
+        broker.close()
+    assert holder(tmp_path) is None
+
+
+def test_what_is_no_folder_or_can_not_be_written_is_refused_with_the_cure(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(TocsinError, match=rf"{file} is a file; name a folder .* \(--data\)"):
+        Broker(file).start()
+    (tmp_path / "data" / "server.properties").mkdir(parents=True)
+    with pytest.raises(TocsinError, match=r"server\.properties can't be written: .* \(--data\)"):
+        Broker(tmp_path / "data").start()
 
 
 OWNER = """

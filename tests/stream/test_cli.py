@@ -14,8 +14,9 @@ import pytest
 import typer.main
 
 from schemas.errors import Refused, TocsinError
-from stream.cli import app
+from stream.command_table import app
 from stream.commands.shared import pointing_at
+from stream.commands.values import moment, time_text
 from stream.settings import load_settings
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
@@ -77,7 +78,7 @@ def test_version_names_the_distribution_and_its_version() -> None:
 def test_help_imports_nothing_heavy() -> None:
     """Spark, Numba, the Kafka client and their like are imported by the commands that need them only."""
     heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark obstore prometheus_client"
-    program = f"import sys, stream.cli; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
+    program = f"import sys, stream.command_table; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
 
@@ -118,6 +119,47 @@ def test_arguments_that_are_not_utf8_are_refused_in_a_sentence(event: str) -> No
         assert result.stderr.startswith("tocsin: the "), call
         assert result.stderr.endswith("give it in UTF-8\n"), call
         assert len(result.stderr.splitlines()) == 1, call
+
+
+def test_a_value_that_an_option_can_not_take_is_named_with_one_that_it_can() -> None:
+    subscribe, number, whole = (
+        ["subscribe", "s", "a = 1"],
+        "is no number; write one such as",
+        "is no whole number; write",
+    )
+    expected = [
+        ([*subscribe, "--priority", "nan"], f"nan {number}"),
+        ([*subscribe, "--priority=-inf"], f"-inf {number}"),
+        ([*subscribe, "--priority", "abc"], f"'abc' {number}"),
+        (["publish", "-", "--rate", "nan"], f"'nan' {number}"),
+        (["publish", "-", "--rate", "inf"], f"inf {number}"),
+        (["publish", "-", "--rate", "0"], "0 is too small; the least is 0.001"),
+        (["verify", "--seconds", "infinity"], f"inf {number}"),
+        (["index", "verify", "--seconds", "nan"], f"'nan' {number}"),
+        (["listen", "--count", "1.5"], f"'1.5' {whole}"),
+        (["similar", "a = 1", "--limit", "few"], f"'few' {whole}"),
+        (["broker", "--port", "70000"], "70000 is too large; the most is 65535"),
+        ([*subscribe, "--not-before", "yesterday"], "'yesterday' is no time; write it like 2026-05-01T08:00:00Z"),
+        ([*subscribe, "--not-after", "2026-02-30"], "'2026-02-30' is no time"),
+    ]
+    results = together((call for call, _ in expected), COLUMNS="200")
+    for (call, result), (_, said) in zip(results, expected, strict=True):
+        assert result.returncode == 2, call
+        assert said in result.stderr, call
+        assert f"'{next(word for word in shlex.split(call) if word[:2] == '--').partition('=')[0]}'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "spelt"),
+    [
+        ("2026-12-31", "2026-12-31T00:00:00Z"),
+        ("2026-12-31T10:00:00+02:00", "2026-12-31T08:00:00Z"),
+        ("2026-12-31 10:00:00.5Z", "2026-12-31T10:00:00.500000Z"),
+    ],
+)
+def test_a_date_as_a_bound_is_its_midnight_as_explain_has_it(text: str, spelt: str) -> None:
+    assert time_text(text, "--not-before") == spelt
+    assert moment(text, "--time") == moment(spelt, "--time")
 
 
 def test_check_ends_with_0_for_a_match_and_prints_the_score(event: str) -> None:
@@ -305,15 +347,9 @@ def test_options_after_the_command_go_over_those_before_it_and_over_environment_
 
 def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
     expected = [
-        (["--set", "job.topp=5", "settings"], "job.topp"),
-        (["settings", "--set", "job.top"], "table.name=value"),
-        (["settings", "--set", "job.top=many"], "job.top"),
-        (["settings", "--config", "/no/such.toml"], "/no/such.toml"),
-        (["listen", "--set", "job.topp=5"], "job.topp"),
         (["publish", "/no/such.jsonl"], "/no/such.jsonl"),
         (["publish", "-", "--set", "events.format=avro"], "avro"),
         (["subscribe", "s-1", "a = 1", "--set", "subscriptions.format=avro"], "avro"),
-        (["subscribe", "s-1", "a = 1", "--not-before", "tomorrow"], "not_before"),
         (["subscribe", "s-1", "a = 1", "--priority", "1e300"], "priority"),
     ]
     for (call, result), (_, said) in zip(together(call for call, _ in expected), expected, strict=True):
@@ -322,6 +358,71 @@ def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
         assert result.stderr.startswith("tocsin: "), call
         assert said in result.stderr, call
         assert len(result.stderr.splitlines()) == 1, call
+
+
+def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(event: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("[job\n")
+    wrong, filter_ = ["--set", "job.topp=5"], "a = 1"
+    expected = [
+        (["--set", "job.topp=5", "settings"], "job.topp"),
+        (["settings", "--set", "job.top"], "table.name=value"),
+        (["settings", "--set", "job.top=many"], "job.top"),
+        (["settings", "--config", "/no/such.toml"], "/no/such.toml"),
+        (["settings", "--config", str(tmp_path / "wrong.toml")], "is not TOML"),
+        (["run", "--engine", "nosuch"], "job.engine can't be 'nosuch' (--engine)"),
+        (["index", "stats", "--index", ""], "job.index_dir can't be '' (--index)"),
+        (["similar", filter_, "--set", "job.index_dir="], "job.index_dir can't be '' (--set job.index_dir)"),
+        (["listen", *wrong], "job.topp"),
+        (["run", *wrong], "job.topp"),
+        (["check", filter_, event, *wrong], "job.topp"),
+        (["similar", filter_, *wrong], "job.topp"),
+        (["index", "stats", *wrong], "job.topp"),
+        (["subscribe", "s", filter_, *wrong], "job.topp"),
+    ]
+    for (call, result), (_, said) in zip(together(call for call, _ in expected), expected, strict=True):
+        assert (result.returncode, result.stdout) == (2, ""), call
+        assert result.stderr.startswith("tocsin: "), call
+        assert said in result.stderr, call
+        assert len(result.stderr.splitlines()) == 1, call
+
+
+def test_what_was_meant_is_named_where_an_argument_is_wrong(event: str, tmp_path: Path) -> None:
+    (tmp_path / "endless.json").write_text('{"a": "1e999", "b": -1e999}')
+    expected = [
+        (["check", "@", event], 2, "@ names no file; write @FILE, or @- for stdin"),
+        (
+            ["check", "@nofile", event],
+            2,
+            "nofile can't be read: No such file or directory; give the path of a file, or @-",
+        ),
+        (
+            ["check", "a = 1", "nofile"],
+            2,
+            "nofile can't be read: No such file or directory; give the path of a file, or - ",
+        ),
+        (["check", "a = 1", ""], 2, "a file without a name can't be read"),
+        (["check", "a = 1", str(tmp_path / "endless.json")], 2, "(at byte 20)"),
+        (
+            ["subscribe", "x", "--expression", "a = 1"],
+            1,
+            "'a = 1' is no tree as JSON, which --expression takes; a filter",
+        ),
+        (["subscribe", "x", "a = 1", "--label", "foo=1", "--label", "foo=2"], 2, "'foo' is given twice"),
+        (["status", "--endpoint", "foo"], 2, "'foo' is no URL; write it like http://127.0.0.1:9404"),
+    ]
+    results = together((call for call, _, _ in expected), COLUMNS="200")
+    for (call, result), (_, code, said) in zip(results, expected, strict=True):
+        assert (result.returncode, result.stdout) == (code, ""), call
+        assert said in result.stderr, call
+
+
+def test_help_is_wrapped_by_the_width_of_the_terminal_alone() -> None:
+    for width in ("70", "300"):
+        shown = [line.strip() for line in tocsin("index", "import", "--help", COLUMNS=width).stdout.splitlines()]
+        about = shown[shown.index(next(line for line in shown if line.startswith("A line is"))) :]
+        paragraph = about[: about.index("")]
+        assert len(paragraph) == 1 if width == "300" else all(len(line) > 50 for line in paragraph[:-1])
+    assert " ID [FILTER]" in tocsin("subscribe", "--help").stdout.replace("{ID}", "ID")
 
 
 def test_a_closed_pipe_ends_a_command_quietly() -> None:

@@ -59,7 +59,7 @@ def test_subscribe_puts_the_filter_on_the_topic_and_unsubscribe_a_null_value(toc
     result = tocsin(
         *("subscribe", "s-1", "price > 5 and kind = 'a'^2", "--priority", "1.5"),
         *("--label", "desk=ops", "--label", "note=a=b"),
-        *("--not-before", "2026-01-01T00:00:00Z", "--not-after", "2026-12-31T00:00:00Z"),
+        *("--not-before", "2026-01-01", "--not-after", "2026-12-31T00:00:00Z"),
     )
     assert (result.returncode, result.stdout) == (0, "")
     assert "subscribed s-1" in result.stderr
@@ -85,6 +85,15 @@ def test_subscribe_takes_a_tree_a_filter_from_stdin_and_a_mode(tocsin: CommandLi
     assert records[b"part"] == {"filter": "a = 1^2 and b > 1", "mode": "threshold", "threshold": 0.5}
     assert records[b"tree"] == {"expression": tree}
     assert records[b"text"] == {"filter": "kind = 'a'\n  or kind = 'b'"}
+
+
+def test_subscribe_warns_of_a_filter_that_can_never_match_and_sends_it_all_the_same(tocsin: CommandLine) -> None:
+    result = tocsin("subscribe", "never", "a = 1 and length(b) < 0")
+    assert result.returncode == 0
+    warning, said = result.stderr.splitlines()
+    assert warning == 'tocsin: warning: no event can match this filter because "length(b) < 0" never holds'
+    assert said.startswith("subscribed never")
+    assert b"never" in dict(tocsin.records(tocsin.subscriptions))
 
 
 def test_a_refused_subscription_is_not_sent(tocsin: CommandLine) -> None:

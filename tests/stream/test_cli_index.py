@@ -26,7 +26,7 @@ from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
-from stream.cli import app
+from stream.command_table import app
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 ESCAPE = "\x1b"
@@ -200,8 +200,32 @@ def test_similar_lists_the_same_first_then_the_nearest(index: Path) -> None:
     ]
     assert found[0]["filter"] == FILTERS["late-jfk"]
     table = lines(run(index, "similar", wanted, "--limit", "2"))
-    assert table[0].split() == ["similarity", "relation", "subscription", "filter"]
-    assert len(table) == 3
+    assert [line.split("\t") for line in table] == [
+        ["similarity", "relation", "subscription", "filter"],
+        ["1.00", "same", "late-jfk", FILTERS["late-jfk"]],
+        ["1.00", "same", "same-jfk", found[1]["filter"]],
+    ]
+
+
+def test_a_program_gets_rows_of_any_length_as_one_line_with_tabs(event: str, tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    long = " or ".join(f"attribute_{n} = '[b]{'x' * 40}[/b]\t'" for n in range(7))
+    subscription = decode_subscription("a [red]b", json.dumps({"filter": f"not ({long})"}).encode())
+    IndexWriter(path).publish([write_segment(path, BlockEngine(), [subscription])], [], {0: 1})
+    similar = tocsin(path, "similar", f"not ({long})").stdout.splitlines()
+    assert len(similar) == 2
+    assert similar[1].split("\t")[2] == "a [red]b"
+    assert "[b]xxx" in similar[1]
+    stats = tocsin(path, "index", "stats").stdout.splitlines()
+    assert "tail, to be merged first\t1 segment, 1 subscription" in stats
+    assert "always-list: 1 of 1 subscription (100.00%)" in stats
+    (member,) = (line.split("\t") for line in stats if line.startswith("a [red]b"))
+    assert (len(member), member[1]) == (4, "7")
+    status = tocsin(path, "status", "--set", f"kafka.bootstrap_servers=localhost:1,{'x' * 200}:1").stdout.splitlines()
+    assert [line.split("\t")[0] for line in status] == ["job", "state", "kafka", "index"]
+    assert " 1 subscription in 1 segment " in status[-1]
+    (explained,) = (line for line in tocsin(path, "explain", "a [red]b", event).stdout.splitlines() if "_6" in line)
+    assert explained == explained.rstrip()
 
 
 def test_similar_says_when_nothing_is(index: Path) -> None:
@@ -273,11 +297,10 @@ def test_verify_ends_with_1_and_explains_each_difference(index: Path, event: str
 
 def test_index_stats_shows_sizes_predicates_and_the_always_list(index: Path) -> None:
     shown = lines(run(index, "index", "stats"))
-    assert shown[0].split() == ["version", "1"]
-    assert shown[1].split() == ["subscriptions", "6"]
+    assert shown[:2] == ["version\t1", "subscriptions\t6"]
     assert any(line.split(maxsplit=1) == ["3", "origin = 'JFK'"] for line in shown)
     assert "always-list: 1 of 6 subscriptions (16.67%)" in shown
-    assert shown[-2].startswith("not-ua")
+    assert shown[-1].startswith("not-ua\t1\tcarrier != 'UA'\t")
     (plain,) = records(tocsin(index, "index", "stats", "--json", "--limit", "2"))
     assert (plain["subscriptions"], plain["always"]) == (6, 1)
     assert plain["offenders"][0]["subscription"] == "not-ua"
@@ -314,9 +337,10 @@ def test_a_missing_index_subscription_or_event_is_one_sentence(index: Path, even
         (tocsin(Path(event), "index", "stats"), "/event.json/manifests: Not a directory. The index directory must be"),
         (tocsin(tmp_path / "none", "explain", "late-jfk", event), "there is no index in"),
         (tocsin(index, "explain", "no-such-id", event), "no subscription 'no-such-id'"),
+        (tocsin(index, "explain", "late-jkf", event), "; did you mean late-jfk?"),
+        (tocsin(index, "explain", "late-jfk"), "tocsin explain late-jfk EVENT.json"),
         (tocsin(index, "explain", "late-jfk", "/no/such.json"), "/no/such.json"),
         (tocsin(index, "explain", "late-jfk", "-", stdin="[]"), "the event is an array"),
-        (tocsin(index, "explain", "late-jfk", event, "--time", "noon"), "'noon' is no time"),
         (tocsin(index, "explain", "late-jfk", event, "--at-version", "9"), "there is no version 9 in"),
         (tocsin(index, "explain", "\udcff", event), "no subscription '\\udcff'"),
         (

@@ -93,6 +93,7 @@ def test_verify_names_each_damaged_file_and_says_what_helps(index: Path) -> None
     first, *damaged, cure = result.stdout.splitlines()
     assert first.endswith(": 3 damaged files")
     assert f"  {earlier}: found text that does not decode" in "\n".join(damaged)
+    assert "wanted what Tocsin writes there" in "\n".join(damaged)
     assert f"  {segment}: found checksum" in "\n".join(damaged)
     assert "a pin of version 4711, which is missing" in damaged[-1]
     assert cure == "start the job again, which builds a damaged index anew from the subscriptions topic"
@@ -198,10 +199,10 @@ def test_a_terminal_gets_a_progress_bar(index: Path, tmp_path: Path) -> None:
 def test_import_checks_each_line_and_names_the_first_that_is_refused(index: Path) -> None:
     good = '{"filter": "a = 1", "id": "s"}'
     expected = [
-        ("[1]", "line 2 is refused, so nothing from it on was published: the line is no JSON object"),
-        ('{"filter": "a = 1"}', "line 2 is refused, so nothing from it on was published: the line has no member 'id'"),
+        ("[1]", "line 2 is refused: the line is no JSON object"),
+        ('{"filter": "a = 1"}', "line 2 is refused: the line has no member 'id'"),
         ('{"id": 7, "filter": "a = 1"}', "line 2 is refused"),
-        ('{"id": "", "filter": "a = 1"}', "line 2 is refused, so nothing from it on was published: the record's key"),
+        ('{"id": "", "filter": "a = 1"}', "line 2 is refused: the record's key"),
         ('{"id": "s", "filter": "a ="}', "line 2 is refused"),
         ('{"id": "s", "filter": "a = 1", "prio": 2}', "line 2 is refused"),
     ]

@@ -65,6 +65,8 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         ([f"job.max_matches_at_once={2**63}"], {}, "at most 1,000,000,000,000 is wanted"),
         ([f"job.transaction_timeout_ms={2**31}"], {}, "at most 2,147,483,647 is wanted"),
         (["job.heartbeat_seconds=inf"], {}, "at most 1,000,000,000"),
+        (["job.metrics_interval_seconds=nan"], {}, "job.metrics_interval_seconds can't be 'nan' (--set"),
+        (["job.metrics_interval_seconds=inf"], {}, "job.metrics_interval_seconds can't be 'inf' (--set"),
         (["job.emit=both"], {}, '"match" or "event" is wanted'),
         (["job.include_event=perhaps"], {}, "true or false is wanted"),
         (["job.name="], {}, "job.name can't be ''"),
