@@ -204,16 +204,16 @@ def _match_block(run: Run, snapshot: Snapshot, batch: pa.RecordBatch) -> Iterato
 
 
 def _decode(task: MatchTask, batch: pa.RecordBatch) -> tuple[list[Record], list[Event], list[DeadLetter]]:
-    """Decode a batch; a record that is refused, as one without a value is, becomes a dead letter."""
+    """Decode a batch; a record that is refused becomes a dead letter, and one without a value is no event."""
     decode = event_decoder(task.decoding)
     records: list[Record] = []
     events: list[Event] = []
     letters: list[DeadLetter] = []
     columns = [batch.column(name).to_pylist() for name in ("key", "value", "partition", "offset", "millis")]
     for key, value, partition, offset, millis in zip(*columns, strict=True):
+        if value is None:
+            continue
         try:
-            if value is None:
-                raise Refused("event.null", "the record has no value; an event is its record's value, so give one")
             events.append(decode(value, _event_time(millis)))
             records.append((key, value, partition, offset, millis))
         except Refused as refused:

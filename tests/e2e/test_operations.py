@@ -162,14 +162,6 @@ def test_a_dead_letter_that_a_record_can_not_hold_is_cut_and_says_so(
     assert letter["tocsin.truncated"] == f"key 3 of 3, value {kept} of {len(value)} bytes"
 
 
-def test_an_event_without_a_value_leaves_a_dead_letter(live: tuple[JobUnderTest, Client]) -> None:
-    job, client = live
-    client.send(job.topics.events, "gone", None)
-    client.await_committed(job.events_group, job.topics.events)
-    (letter,) = [letter for letter in client.letters if letter["tocsin.reason"] == "event.null"]
-    assert (letter["key"], letter["value"]) == (b"gone", None)
-
-
 def test_the_line_tells_the_latest_version_also_while_no_event_comes(live: tuple[JobUnderTest, Client]) -> None:
     job, client = live
     client.subscribe({"later": {"filter": "b = 1"}})

@@ -139,14 +139,13 @@ def test_a_notification_is_one_line_however_the_event_in_it_was_written(index: t
     assert {compact in value for value in values} == {True, False}
 
 
-def test_an_event_without_a_value_and_a_broken_one_are_dead_letters(index: tuple[Path, int]) -> None:
+def test_a_record_without_a_value_is_passed_over_and_a_broken_one_is_a_dead_letter(index: tuple[Path, int]) -> None:
     found = list(match_batches(_task(*index), iter([records((b"n", None), (b"k", b'{"x":'), (None, {"x": 1}))])))
     assert [(letter.key, letter.value, letter.offset, letter.reason) for letter in _letters(found)] == [
-        (b"n", None, 0, "event.null"),
         (b"k", b'{"x":', 1, "event.json"),
     ]
     assert {body["event"]["offset"] for _, body in _notifications(found)} == {2}
-    assert rows.total_counts(found).dead_letters == 2
+    assert rows.total_counts(found).dead_letters == 1
 
 
 def test_a_timestamp_of_the_julian_calendar_is_refused_since_spark_tells_another_one(index: tuple[Path, int]) -> None:
