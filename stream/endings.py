@@ -1,9 +1,10 @@
-"""The sentence for a query that ended with an error that is not Tocsin's own."""
+"""The sentences for what ends the job and is not Tocsin's: an error of a query, the end of Spark's Java machine."""
 
 from __future__ import annotations
 
 import logging
 import re
+import signal
 from pathlib import Path
 
 from schemas.errors import TocsinError, first_line
@@ -42,3 +43,10 @@ def reason(error: object) -> str:
     causes = [match["said"] for match in CAUSE.finditer(text)]
     said = TASK.sub("", causes[-1] if causes else first_line(text) if text.strip() else first_line(error))
     return PACKAGES.sub("", said).strip().rstrip(".")
+
+
+def machine_ended(code: int, printed: Path) -> TocsinError:
+    """Return the sentence for Spark's Java machine, gone with this exit code; the file has what it printed."""
+    how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+    memory = ", as the system does when memory is short" if code == -signal.SIGKILL else ""
+    return TocsinError(f"Spark's Java machine ended {how}{memory}; see {printed}; start the job again")

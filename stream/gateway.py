@@ -1,4 +1,4 @@
-"""Starting Spark's Java machine, so that a signal to all processes of the job ends the driver, and the driver the rest.
+"""Spark's Java machine: a signal to all processes of the job ends the driver, and the driver the rest; how it ended.
 
 `timeout`, a service manager or Ctrl-C tell the whole process group, or every process of a service, to end. Java would
 do so at once, in the midst of the driver's calls to it and of the micro-batch under way.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
+
+NOTICE_SECONDS = 1.0
+"""How long after its connections Java may be seen to have ended."""
 
 
 class Deaf(subprocess.Popen[bytes]):
@@ -40,6 +43,25 @@ def launch(conf: SparkConf, output: IO[bytes]) -> JavaGateway:
     with _starting_deaf(java_gateway):
         gateway: JavaGateway = java_gateway.launch_gateway(conf, {"stdout": output, "stderr": output})
     return gateway
+
+
+def end_of(gateway: JavaGateway, seconds: float = 0.0) -> int | None:
+    """Return the exit code of Java, as `subprocess` has it; None when it has not ended after so many seconds."""
+    process: subprocess.Popen[bytes] | None = gateway.proc
+    if process is not None:  # Java that was started by others is theirs
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(seconds)
+    return None
+
+
+@contextmanager
+def in_vain_when_ended(gateway: JavaGateway) -> Iterator[None]:
+    """Let calls fail that would stop what ended with Java, which may be seen to have ended a moment later."""
+    try:
+        yield
+    except Exception:  # by Py4J or the operating system
+        if end_of(gateway, NOTICE_SECONDS) is None:
+            raise
 
 
 @contextmanager

@@ -26,9 +26,10 @@ from stream.batches import PAUSE_MS, BatchFunction, BatchGate, start_query
 from stream.bindings import bind
 from stream.checkpoint import Offsets
 from stream.compactor import Compactor
-from stream.endings import ended
+from stream.endings import ended, machine_ended
 from stream.endpoint import Endpoint, JobState
 from stream.event_query import EventBatches
+from stream.gateway import NOTICE_SECONDS, end_of, in_vain_when_ended
 from stream.healing import begin_anew, heal
 from stream.heartbeat import Heartbeat, wake
 from stream.index_place import IndexPlace
@@ -57,6 +58,7 @@ from stream.subscription_query import SubscriptionBatches
 from stream.topics import ensure_topics, removals_kept_seconds
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -99,6 +101,7 @@ class Job:
         self._outputs: dict[str, TransactionalOutput] = {}
         self._sources: dict[str, Source] = {}
         self._removals: Removals
+        self._gateway: JavaGateway
 
     def run(self) -> None:
         """Start everything, wait, stop everything."""
@@ -157,6 +160,7 @@ class Job:
         self._reporter.say("starting Spark")
         self._state.enter("starting Spark")
         spark = spark_session(self._settings)
+        self._gateway = spark.sparkContext._gateway
         try:
             self._stop.heed_signals()  # PySpark has put its own handler in their place
             if self._stop.asked:
@@ -175,6 +179,9 @@ class Job:
             pass
         except TocsinError as error:
             self._stop.begin(error)
+            raise
+        except Exception:  # of calls to Java: each may be the first one after its end
+            self._check_machine(NOTICE_SECONDS)
             raise
         finally:
             self._shut_down(spark, progress)
@@ -373,11 +380,20 @@ class Job:
         for error in damage(self._index, [latest(self._index).version]):
             raise error
 
+    def _check_machine(self, seconds: float = 0.0) -> None:
+        """End the job when Spark's Java machine has ended, or does within so many seconds."""
+        if (code := end_of(self._gateway, seconds)) is not None:
+            error = machine_ended(code, output_file(self._log_file()))
+            self._stop.begin(error)
+            raise error
+
     def _check_queries(self) -> None:
+        self._check_machine()
         for gate, query in zip(self._gates, self._queries, strict=True):
             if isinstance(gate.error, TocsinError):
                 raise gate.error
             if gate.error is not None and not isinstance(gate.error, Stopping):
+                self._check_machine(NOTICE_SECONDS)  # the call that waits for a batch is the first to know
                 raise ended(query.name, gate.error, self._log_file()) from gate.error
             if not query.isActive and not self._stop.asked:
                 raise ended(query.name, query.exception() or "it was stopped", self._log_file())
@@ -388,11 +404,13 @@ class Job:
         progress.stop()
         for gate in self._gates:
             gate.close(self._stop.left_for_batches())
-        for query in self._queries:
-            query.stop()
+        with in_vain_when_ended(self._gateway):
+            for query in self._queries:
+                query.stop()
         for output in self._outputs.values():
             output.close()
-        spark.stop()
+        with in_vain_when_ended(self._gateway):
+            spark.stop()
 
     def _log_file(self) -> Path:
         return Path(self._settings.job.log_file)

@@ -11,7 +11,7 @@ from stream.settings import Settings
 
 
 def log_to_file(settings: Settings) -> Path:
-    """Send what Tocsin and its Kafka clients log to ``job.log_file`` and return its path.
+    """Send what Tocsin, its Kafka clients and other libraries log to ``job.log_file`` and return its path.
 
     Java writes to the same file, and renames it when it is large: each line goes to the file of that name.
     """
@@ -23,6 +23,7 @@ def log_to_file(settings: Settings) -> Path:
         handler.setFormatter(formatter(settings.job.log_format))
         logger.addHandler(handler)
         logger.propagate = False
+        logging.getLogger().addHandler(handler)  # Py4J would put traces of a dead Java into the terminal
     return log
 
 

@@ -19,6 +19,7 @@ def logger() -> Iterator[logging.Logger]:
     handlers, propagate, logger.handlers = logger.handlers, logger.propagate, []
     yield logger
     for handler in logger.handlers:
+        logging.getLogger().removeHandler(handler)
         handler.close()
     logger.handlers, logger.propagate = handlers, propagate
 
@@ -30,6 +31,12 @@ def test_lines_go_on_in_the_file_of_the_name_after_java_has_renamed_it(tmp_path:
     logger.warning("after")
     assert (tmp_path / "spark.log.1").read_text().endswith("before\n")
     assert log.read_text().endswith("after\n")
+
+
+def test_what_a_library_logs_goes_to_the_file_and_not_to_the_terminal(tmp_path: Path, logger: logging.Logger) -> None:
+    log = log_to_file(load_settings(None, [f"job.log_file={tmp_path / 'spark.log'}"], {}))
+    logging.getLogger("a.library").warning("lost")
+    assert log.read_text().endswith(" WARNING a.library: lost\n")
 
 
 def test_raw_output_has_a_file_that_no_rotation_takes() -> None:
