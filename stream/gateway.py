@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +53,23 @@ def end_of(gateway: JavaGateway, seconds: float = 0.0) -> int | None:
         with suppress(subprocess.TimeoutExpired):
             return process.wait(seconds)
     return None
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Let PySpark put no handler of SIGINT in the place of the caller's.
+
+    Its own asks Java to cancel jobs, in the midst of whichever call to Java the signal has come in.
+    """
+    from pyspark.core import context
+
+    module: Any = context
+    usual = module.signal
+    module.signal = SimpleNamespace(SIGINT=usual.SIGINT, signal=lambda *_: None)
+    try:
+        yield
+    finally:
+        module.signal = usual
 
 
 @contextmanager

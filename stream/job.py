@@ -162,7 +162,6 @@ class Job:
         spark = spark_session(self._settings)
         self._gateway = spark.sparkContext._gateway
         try:
-            self._stop.heed_signals()  # PySpark has put its own handler in their place
             if self._stop.asked:
                 raise Stopping
             awake = wake(spark)

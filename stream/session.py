@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from schemas.errors import TocsinError, first_line
 from stream import daemon
 from stream.class_archive import archive_options
-from stream.gateway import launch
+from stream.gateway import handlers_kept, launch
 from stream.jars import Report, connector_jars
 from stream.java import java_home
 from stream.log_files import log_to_file, output_file
@@ -58,7 +58,8 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
     conf = _conf(spark_settings(settings, jars) | resolved_table("spark", settings.spark))
     try:
         gateway = _launch(conf, output_file(log)) if SparkContext._gateway is None else SparkContext._gateway
-        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        with handlers_kept():
+            return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:  # py4j, PySpark and the operating system each raise their own
         ends = "\n".join(f"{file} ends with:\n{_end_of(file)}" for file in (log, output_file(log)))
         said = hide(f"Spark did not start ({first_line(error)}); its log {ends}")

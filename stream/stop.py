@@ -39,21 +39,19 @@ class Stop:
         self._first = threading.Lock()
         self._began = 0.0
         self._limit: threading.Timer | None = None
-        self._told: int | None = None
 
     def heed_signals(self) -> None:
-        """Let SIGTERM and SIGINT begin the stop; may be called again when somebody has put other handlers in place.
+        """Let SIGTERM and SIGINT begin the stop.
 
         The interpreter calls handlers in the main thread, once that is not inside a library: a question to brokers that
         do not answer keeps it there for half a minute. So a thread of its own reads which signals came.
         """
         for number in SIGNALS:
             signal.signal(number, lambda *_: self.begin())
-        if self._told is None:
-            self._told, write = os.pipe()
-            os.set_blocking(write, False)
-            signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-            threading.Thread(target=self._listen, args=(self._told,), name="signals", daemon=True).start()
+        told, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        threading.Thread(target=self._listen, args=(told,), name="signals", daemon=True).start()
 
     def _listen(self, told: int) -> None:
         while came := os.read(told, 1):

@@ -1,11 +1,37 @@
-"""What ends a job from outside, with a sentence or in silence: Java's death."""
+"""What ends a job from outside, with a sentence or in silence: Ctrl-C at the start, Java's death."""
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.harness import running_job
+from tests.e2e.harness import PATIENCE, JobUnderTest, Topics, running_job
+
+
+def _await_words(job: JobUnderTest, log: Path, words: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not log.exists() or words not in log.read_text():
+        job.process.check()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_ctrl_c_while_spark_starts_ends_the_job_in_silence(broker: Any, tmp_path: Path) -> None:
+    job = JobUnderTest(broker.bootstrap_servers, Topics(), tmp_path)
+    try:
+        job.start(wait=False)
+        _await_words(job, tmp_path / "spark.log", "NativeCodeLoader")  # Java runs, and Spark in it not yet
+        for _ in range(3):
+            os.killpg(job.process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+            time.sleep(0.1)
+        assert job.process.wait(60) == 0, job.process.tail(40)
+        assert "starting Spark" in job.process.tail(1)
+        job.await_gone()
+    finally:
+        job.clean_up()
 
 
 def test_the_death_of_java_is_told_in_a_sentence_and_leaves_nothing_running(broker: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import uuid
@@ -134,6 +135,11 @@ def test_large_records_reach_a_worker_in_batches_bounded_by_bytes(spark: SparkSe
 
 def test_a_running_session_is_used_again(spark: SparkSession) -> None:
     assert spark_session(load_settings(None, [], {})) is spark
+
+
+def test_the_session_leaves_the_callers_handler_of_ctrl_c_in_place(spark: SparkSession) -> None:
+    """PySpark's calls Java, in the midst of another call; the job's begins a stop."""
+    assert getattr(signal.getsignal(signal.SIGINT), "__module__", None) != "pyspark.core.context"
 
 
 @pytest.mark.parametrize(
