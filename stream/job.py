@@ -51,7 +51,7 @@ from stream.reread import Rereader
 from stream.rights import check_rights
 from stream.session import spark_session
 from stream.settings import Settings
-from stream.sources import Source, source_of
+from stream.sources import Source, source_now, source_of
 from stream.spool import SpoolPlan
 from stream.stop import Stop
 from stream.subscription_query import SubscriptionBatches
@@ -100,6 +100,7 @@ class Job:
         self._queries: list[StreamingQuery] = []
         self._outputs: dict[str, TransactionalOutput] = {}
         self._sources: dict[str, Source] = {}
+        self._written: list[Source] = []
         self._removals: Removals
         self._gateway: JavaGateway
 
@@ -150,6 +151,7 @@ class Job:
         read = {"subscriptions": topics.subscriptions, "events": topics.events}
         for query, topic in read.items():
             self._sources[query] = source_of(ends, topic)
+        self._written = [source_of(ends, topic) for topic in (topics.notifications, topics.dead_letters)]
         self._check_folders(ends)
         for query, topic in read.items():  # which fences off a job with this name that runs elsewhere
             self._outputs[query] = TransactionalOutput(self._settings, query, topic, ends.partitions(topic))
@@ -365,13 +367,22 @@ class Job:
         )
 
     def _check_topics(self, ends: clients.TopicEnds) -> None:
-        """End the job when a topic was created again, or the subscriptions' has more partitions; notice new events'."""
+        """End the job when a topic was deleted or created again, or the subscriptions' has more partitions.
+
+        Producers wait long for topics that are gone, and in silence.
+        """
         ends.look_again()
         for query, before in self._sources.items():
-            now = source_of(ends, before.topic)
+            now = source_now(ends, before)
             if now.topic_text != before.topic_text or (query == "subscriptions" and now != before):
                 raise TocsinError(
                     f"the job began with {before}, and now it is {now}; start the job again, it says what to do"
+                )
+        for before in self._written:
+            if (now := source_now(ends, before)).topic_text != before.topic_text:
+                raise TocsinError(
+                    f"the job began to write to {before}, and now it is {now}: what was on it and not yet read is "
+                    f"lost; start the job again, which writes to the new topic"
                 )
 
     def _end_if_damaged(self) -> None:

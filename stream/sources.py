@@ -1,4 +1,4 @@
-"""Which topic something was made from: a topic that was created again, or is on another cluster, is another one."""
+"""Which topic a job reads or writes: a topic that was created again, or is on another cluster, is another one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 import msgspec
-from confluent_kafka import TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from schemas.errors import TocsinError
 from stream import clients
+
+GONE_SECONDS = 5.0
+"""How long a topic has to be unknown to the brokers until it counts as deleted: one that was restarted knows few."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -45,6 +49,30 @@ def source_of(ends: clients.TopicEnds, topic: str) -> Source:
         They do not answer.
     """
     return ends.ask(lambda admin: _ask(admin, topic))
+
+
+def source_now(ends: clients.TopicEnds, before: Source) -> Source:
+    """Ask the brokers what a topic is that was there when the job began.
+
+    Raises
+    ------
+    TocsinError
+        It was deleted, or they do not answer.
+    """
+
+    def ask(admin: AdminClient) -> Source | None:
+        try:
+            return clients.while_passing(lambda: _ask(admin, before.topic), GONE_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
+
+    if (now := ends.ask(ask)) is None:
+        raise TocsinError(
+            f"the job began with {before}, which was deleted since; start the job again, which creates the topic anew"
+        )
+    return now
 
 
 def _ask(admin: AdminClient, topic: str) -> Source:

@@ -1,4 +1,4 @@
-"""What ends a job from outside, with a sentence or in silence: Ctrl-C at the start, Java's death."""
+"""What ends a job from outside, with a sentence or in silence: Ctrl-C at the start, Java's death, a topic that goes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 from typing import Any
+
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.e2e.harness import PATIENCE, JobUnderTest, Topics, running_job
 
@@ -44,4 +46,24 @@ def test_the_death_of_java_is_told_in_a_sentence_and_leaves_nothing_running(brok
         told = job.process.tail(1)
         assert "Spark's Java machine ended by signal 9" in told
         assert told.endswith("spark.log.output; start the job again")
+        assert "Traceback" not in job.process.log.read_text()
+
+
+def test_an_output_topic_that_is_deleted_ends_the_job_which_makes_it_anew(broker: Any, tmp_path: Path) -> None:
+    with running_job(broker.bootstrap_servers, tmp_path) as (job, _):
+        topic = job.topics.notifications
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        admin.delete_topics([topic])[topic].result(30)
+        assert job.process.wait(60) == 1
+        told = job.process.tail(1)
+        assert f"the job began with topic {topic}" in told
+        assert told.endswith("deleted since; start the job again, which creates the topic anew")
+        job.start()
+        admin.delete_topics([topic])[topic].result(30)
+        deadline = time.monotonic() + PATIENCE
+        while topic in admin.list_topics(timeout=10).topics:
+            assert time.monotonic() < deadline
+        admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
+        assert job.process.wait(60) == 1
+        assert job.process.tail(1).endswith("start the job again, which writes to the new topic")
         assert "Traceback" not in job.process.log.read_text()
