@@ -20,7 +20,7 @@ _BYTE = re.compile(r" ?\(byte (\d+)\)$")
 _HALF_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u|\\?\Z)")
 """The first half of a surrogate pair, as an escape, with no second one behind it: the decoder calls that an end."""
 
-_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(-?[0-9][-+.eE0-9]*+)', re.DOTALL)
+_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(-?[0-9]++(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+)', re.DOTALL)
 
 Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
 """What the decoders raise."""

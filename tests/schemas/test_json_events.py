@@ -160,6 +160,7 @@ def test_top_and_time_are_carried() -> None:
         ({"a": 10**400}, "value.integer_range", "$.a"),
         (b'{"b":"1e400\\"","a":1e400}', "value.number_range", "byte 19"),
         (b'{"a":-1e400}', "value.number_range", "byte 5"),
+        (b'{"a":[9007e99992.0]}', "value.number_range", "byte 6"),
         (b'{"a":1' + b"0" * 5000 + b"}", "value.number_range", "byte 5"),
         (b'{"a":' + b"[" * 199 + b"1" + b"]" * 199 + b"}", None, None),
         (b'{"a":' + b"[" * 200 + b"1" + b"]" * 200 + b"}", "event.too_deep", "$.a"),
