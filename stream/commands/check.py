@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.shared import ConfigOption, SetOption, load, pointing_at, read_text, say, text_of, tree_of
+from stream.commands.shared import (
+    ConfigOption,
+    ModeOption,
+    SetOption,
+    ThresholdOption,
+    load,
+    pointing_at,
+    read_text,
+    say,
+    text_of,
+    tree_of,
+)
 
 if TYPE_CHECKING:
     from index.constant_core import Core
     from schemas.expression import Expression, Leaf
-    from schemas.records import Event
+    from schemas.records import Event, Subscription
     from stream.settings import Settings
 
 NO_MATCH = 1
@@ -27,6 +38,8 @@ def check(
         str, typer.Argument(metavar="FILTER", help="Filter text, or a tree as JSON; @FILE takes it from a file.")
     ],
     event_file: Annotated[str, typer.Argument(metavar="EVENT.json", help="File with one event; - for stdin.")],
+    mode: ModeOption = None,
+    threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say of each predicate whether it holds.")] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -36,29 +49,34 @@ def check(
     The exit code is 0 for a match, 1 for none and 2 for an error.
     """
     settings = load(context, config, overrides)
-    expression = expression_of(text_of(filter_), settings)
+    subscription = _subscription(text_of(filter_), settings, mode, threshold)
     event = _event(read_text(event_file), settings)
-    from index.oracle import as_score, matches, score
+    from index.oracle import as_score, match_subscription
 
-    warn(expression)
-    matched = matches(expression, event)
-    typer.echo(f"match, score {as_score(score(expression, event)):g}" if matched else "no match")
+    warn(subscription)
+    points = match_subscription(subscription, event)
+    typer.echo("no match" if points is None else f"match, score {as_score(points):g}")
     if explain:
-        for line in _explanation(expression, event):
+        for line in _explanation(subscription.expression, event):
             typer.echo(line)
-    if not matched:
+    if points is None:
         raise typer.Exit(NO_MATCH)
 
 
 def expression_of(text: str, settings: Settings) -> Expression:
     """Return the checked tree, by the way that a subscription takes."""
+    return _subscription(text, settings, None, None).expression
+
+
+def _subscription(text: str, settings: Settings, mode: str | None, threshold: float | None) -> Subscription:
     import msgspec
 
     from schemas.json_codec import decode_subscription
 
     member = {"expression": tree_of(text)} if text.lstrip().startswith("{") else {"filter": text}
+    value = msgspec.json.encode({**member, "mode": mode, "threshold": threshold})
     with pointing_at(text):
-        return decode_subscription("check", msgspec.json.encode(member), settings.limits).expression
+        return decode_subscription("check", value, settings.limits)
 
 
 def _event(text: str, settings: Settings) -> Event:
@@ -67,12 +85,17 @@ def _event(text: str, settings: Settings) -> Event:
     return decode_event(text.encode(), None, settings.limits)
 
 
-def warn(expression: Expression) -> None:
-    """Say on stderr when no event has a say in the answer, and why, unless the filter is plainly true or false."""
+def warn(subscription: Subscription) -> None:
+    """Say on stderr when no event has a say in the answer, and why, unless the filter is plainly true or false.
+
+    In the modes that match in part a filter is not what decides.
+    """
     from index.constant_core import constant_core
     from index.normal_form import FALSE, TRUE
 
-    core = None if expression in (TRUE, FALSE) else constant_core(expression)
+    expression = subscription.expression
+    is_open = subscription.mode == "all" and expression not in (TRUE, FALSE)
+    core = constant_core(expression) if is_open else None
     if core is not None:
         says = "every event matches this filter" if core.truth else "no event can match this filter"
         say(f"tocsin: warning: {says}{_because(core)}")

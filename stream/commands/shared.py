@@ -51,6 +51,12 @@ SetOption = Annotated[
         rich_help_panel=SETTINGS_PANEL,
     ),
 ]
+ModeOption = Annotated[
+    str | None, typer.Option(metavar="MODE", help="all, which is the default, relaxed or threshold: see the guide.")
+]
+ThresholdOption = Annotated[
+    float | None, typer.Option(help="Share of the weights to reach in mode threshold, over 0, at most 1.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 JsonLinesOption = Annotated[
     bool, typer.Option("--json", help="JSON lines, also in a terminal; elsewhere they are the default.")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.shared import ConfigOption, SetOption, load, need_utf8, pointing_at, say, text_of, tree_of
+from stream.commands.shared import (
+    ConfigOption,
+    ModeOption,
+    SetOption,
+    ThresholdOption,
+    load,
+    need_utf8,
+    pointing_at,
+    say,
+    text_of,
+    tree_of,
+)
 from stream.commands.values import time_text
 
 if TYPE_CHECKING:
@@ -27,12 +38,8 @@ def subscribe(
         str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
     ] = None,
     priority: Annotated[float | None, typer.Option(help="Constant score, added to the weights'.")] = None,
-    mode: Annotated[
-        str | None, typer.Option(metavar="MODE", help="all, which is the default, relaxed or threshold: see the guide.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Share of the weights to reach in mode threshold, over 0, at most 1.")
-    ] = None,
+    mode: ModeOption = None,
+    threshold: ThresholdOption = None,
     label: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
     ] = None,
@@ -76,7 +83,7 @@ def subscribe(
     value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
     with pointing_at(members.get("filter")):
         subscription = decode_subscription(decode_id(key, settings.limits), value, settings.limits)
-    warn(subscription.expression)
+    warn(subscription)
     partition, offset = _send(settings, key, value)
     say(f"subscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
 

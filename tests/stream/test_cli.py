@@ -167,6 +167,14 @@ def test_check_ends_with_0_for_a_match_and_prints_the_score(event: str) -> None:
     assert (result.returncode, result.stdout) == (0, "match, score 3.5\n")
 
 
+def test_check_takes_the_modes_that_match_in_part(event: str) -> None:
+    call = ["check", "origin = 'JFK'^0.7 and price > 1e9^0.3", event, "--mode", "threshold", "--threshold"]
+    found = together([[*call, "0.7"], [*call, "0.71"], [*call[:3], "--mode", "relaxed"], [*call, "2"], call[:3]])
+    answers = [(result.returncode, result.stdout) for _, result in found]
+    assert answers[:3] == [(0, "match, score 0.7\n"), (1, "no match\n"), (0, "match, score 0.7\n")]
+    assert answers[3:] == [(2, ""), (2, "")]
+
+
 def test_check_ends_with_1_for_no_match(event: str) -> None:
     result = tocsin("check", "origin = 'EWR'", event)
     assert (result.returncode, result.stdout, result.stderr) == (1, "no match\n", "")
