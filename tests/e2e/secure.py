@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,13 +78,21 @@ class SecureBroker:
 
     def allow(self, user: str, rules: Iterable[Rule]) -> None:
         bindings = [_binding(user, rule) for rule in rules]
-        for answer in self.admin.create_acls(bindings).values():
+        for binding, answer in self.admin.create_acls(bindings).items():
             answer.result(30)
+            self._await(_filter(binding), True)
 
     def take_away(self, user: str, rule: Rule) -> None:
-        kind, name, pattern, operation = rule
-        chosen = AclBindingFilter(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+        chosen = _filter(_binding(user, rule))
         assert self.admin.delete_acls([chosen])[chosen].result(30), "there was no such rule"
+        self._await(chosen, False)
+
+    def _await(self, chosen: AclBindingFilter, there: bool) -> None:
+        """The controller has answered; wait until the broker, which hears of it later, judges by it."""
+        deadline = time.monotonic() + 30
+        while bool(self.admin.describe_acls(chosen).result(30)) is not there:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def topic(name: str, *operations: AclOperation) -> list[Rule]:
@@ -97,6 +106,18 @@ def prefixed(kind: ResourceType, prefix: str, operation: AclOperation) -> Rule:
 def _binding(user: str, rule: Rule) -> AclBinding:
     kind, name, pattern, operation = rule
     return AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+
+
+def _filter(binding: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        binding.restype,
+        binding.name,
+        binding.resource_pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    )
 
 
 @contextmanager
