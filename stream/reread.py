@@ -17,7 +17,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from schemas.errors import TocsinError
-from stream import clients
+from stream import clients, pieces
 from stream.checkpoint import Offsets, batch_start_offsets
 from stream.settings import Settings
 
@@ -38,9 +38,8 @@ SCHEMA = pa.schema(
 )
 SPARK_SCHEMA = "key binary, value binary, partition int, offset long, millis long"
 
-BYTES_AT_ONCE = 8_000_000
 RECORDS_AT_ONCE = 5_000
-"""From so many on, what was read is passed on."""
+"""From so many on, or from as many bytes as a piece of answers has, what was read is passed on."""
 
 PATIENCE_SECONDS = 60.0
 """Without a record for so long, the brokers count as gone."""
@@ -98,7 +97,7 @@ def _read(
                 at, patience = _next_offset(message, at), time.monotonic() + PATIENCE_SECONDS
                 if message.error() is None and at <= end:
                     held.append(message)
-            if at >= end or len(held) >= RECORDS_AT_ONCE or sum(map(len, held)) >= BYTES_AT_ONCE:
+            if at >= end or len(held) >= RECORDS_AT_ONCE or sum(map(len, held)) >= pieces.BYTES_AT_ONCE:
                 yield _rows(held)
                 held = []
             if time.monotonic() > patience:

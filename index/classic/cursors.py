@@ -17,6 +17,7 @@ from index.classic.counters import ENTRIES, READ
 from index.classic.keys import EventKeys
 from index.classic.postings import NO_SLOT, Postings
 from index.kernel import inlined, kernel
+from index.lower_bound import lower_bound
 
 
 class Cursors(NamedTuple):
@@ -148,14 +149,7 @@ def _seek(entry, low, stop, target):  # type: ignore[no-untyped-def]
         low = high + 1
         high += step
         step <<= 1
-    high = min(high, stop)
-    while low < high:
-        middle = (low + high) >> 1
-        if entry[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return lower_bound(entry, low, min(high, stop), target)
 
 
 @inlined
