@@ -16,6 +16,7 @@ import psutil
 import pyspark
 
 from stream.java import java_home
+from tests.processes import children_of, command_of
 
 HOST = "127.0.0.1"
 PATIENCE = 60.0
@@ -31,14 +32,6 @@ TWO_EXECUTORS = {
 """Settings of a job that takes the whole of the cluster."""
 
 
-def command_of(process: psutil.Process) -> str:
-    """Return a process's command line, nothing when it has ended meanwhile."""
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
-
-
 class StandaloneCluster:
     """A context manager; the Worker offers two cores and room for two small executors."""
 
@@ -49,16 +42,13 @@ class StandaloneCluster:
 
     def executors(self) -> list[psutil.Process]:
         """Return the executors' JVMs, which the Worker has started."""
-        children = [child for process in self._processes for child in psutil.Process(process.pid).children(True)]
+        children = [child for process in self._processes for child in children_of(psutil.Process(process.pid))]
         return [child for child in children if "CoarseGrainedExecutorBackend" in command_of(child)]
 
     def python_workers(self) -> list[psutil.Process]:
         """Return the Python processes below the executors: daemons and workers."""
         return [
-            child
-            for executor in self.executors()
-            for child in executor.children(recursive=True)
-            if "python" in command_of(child)
+            child for executor in self.executors() for child in children_of(executor) if "python" in command_of(child)
         ]
 
     def __enter__(self) -> Self:

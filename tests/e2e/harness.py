@@ -24,6 +24,7 @@ from stream.committed import CommittedReader
 from stream.job_process import JobProcess
 from stream.settings import load_settings
 from stream.settings_tables import Kafka
+from tests import processes
 
 Coordinates = tuple[int, int]
 """Partition and offset of an event."""
@@ -259,13 +260,7 @@ class JobUnderTest:
 
         They are the driver, its JVM, the worker daemon, the workers and the compaction.
         """
-        found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-                ours = os.getsid(process.pid) == self.process.pid and process.status() != psutil.STATUS_ZOMBIE
-                if ours and words in " ".join(process.cmdline()):
-                    found.append(process)
-        return found
+        return processes.living(lambda process: os.getsid(process.pid) == self.process.pid, words)
 
     def workers(self) -> list[psutil.Process]:
         """Return the worker daemon and the workers that it has forked."""
@@ -274,14 +269,12 @@ class JobUnderTest:
     def await_gone(self) -> None:
         deadline = time.monotonic() + 30
         while left := self.members():
-            assert time.monotonic() < deadline, f"still there: {[' '.join(p.cmdline())[:200] for p in left]}"
+            assert time.monotonic() < deadline, f"still there: {[processes.command_of(p)[:200] for p in left]}"
             time.sleep(0.1)
 
     def clean_up(self) -> None:
         """Leave nothing running, whatever the test did."""
-        for process in self.members():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+        processes.kill(self.members())
         self.process.stop()
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from index.manifest import latest
+from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
@@ -63,9 +61,7 @@ def test_a_damaged_index_is_built_anew_and_nothing_is_lost_or_doubled(broker: An
 
         # found while running: the job ends with the sentence, and the next start heals
         path = _flip(index)
-        for process in job.workers():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+        processes.kill(job.workers())
         _publish(client, published)
         assert job.process.wait(PATIENCE) == 1
         assert f"tocsin: {path} is damaged: found" in (told := job.process.tail(1))

@@ -11,11 +11,12 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests import processes
 
 COMMAND = [str(Path(sys.executable).with_name("tocsin")), "demo", "--subscriptions", "1000"]
 TAG = "DEMO_TEST"
@@ -55,12 +56,7 @@ class Demo:
 
     def members(self, words: str = "") -> list[psutil.Process]:
         """Return its living processes whose command line has these words."""
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.environ().get(TAG) == self._tag and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-        return [process for process in found if words in " ".join(process.cmdline())]
+        return processes.living(lambda process: process.environ().get(TAG) == self._tag, words)
 
     def folders(self) -> list[str]:
         """Return what it has made in its temporary folder and not removed."""
@@ -69,7 +65,7 @@ class Demo:
     def assert_nothing_left(self) -> None:
         """No folder and no process; Spark's workers notice the end of their Java a moment later."""
         deadline = time.monotonic() + 30
-        while left := [*self.folders(), *(process.cmdline() for process in self.members())]:
+        while left := [*self.folders(), *map(processes.command_of, self.members())]:
             assert time.monotonic() < deadline, left
             time.sleep(0.05)
 
@@ -86,9 +82,7 @@ def start() -> Iterator[Callable[[int], Demo]]:
 
     yield begin
     for demo in started:
-        for process in demo.members():
-            with suppress(psutil.Error):
-                process.kill()
+        processes.kill(demo.members())
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -137,8 +131,7 @@ def test_a_part_that_dies_ends_the_demo_with_the_end_of_its_log(
     demo = start(20_000)
     demo.read_to(moment)
     assert demo.members(words)
-    for process in demo.members(words):
-        process.kill()
+    processes.kill(demo.members(words))
     output = demo.end(60)
     assert demo.process.returncode == 1, output
     assert f"tocsin: {name} ended by itself" in output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 
 from index.manifest import latest
 from stream.settings_reference import settings_toml
+from tests import processes
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.stream.scrape import get, samples
 
@@ -179,8 +181,7 @@ def test_the_line_tells_the_latest_version_also_while_no_event_comes(live: tuple
 def test_a_signal_to_all_processes_of_the_job_ends_it_in_order(live: tuple[JobUnderTest, Client]) -> None:
     """As `timeout` and managers of services send it, here to the workers too, which are in a group of their own."""
     job, _ = live
-    for process in job.members():
-        process.terminate()
+    processes.send(signal.SIGTERM, job.members())
     assert job.process.wait(60) == 0, job.process.tail()
     job.await_gone()
     lines = [json.loads(line)["message"] for line in job.process.log.read_text().splitlines()]

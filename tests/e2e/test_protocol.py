@@ -6,7 +6,6 @@ failures and names these tests.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
@@ -28,6 +27,7 @@ from index.merge import merge
 from index.merge_policy import MergePlan
 from index.pins import pin
 from stream.checkpoint import last_batches, query_identity
+from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
@@ -136,9 +136,7 @@ def test_workers_and_daemon_that_die_are_replaced_while_the_driver_goes_on(excha
     driver = exchange.job.process.pid
     for _ in range(3):
         exchange.publish()
-        for process in exchange.job.workers():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+        processes.kill(exchange.job.workers())
         exchange.check()
     exchange.job.process.check()
     assert exchange.job.process.pid == driver

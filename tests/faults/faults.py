@@ -14,6 +14,7 @@ import psutil
 from schemas.errors import TocsinError
 from stream import failpoints
 from stream.broker import Broker
+from tests import processes
 from tests.e2e.harness import PATIENCE, JobUnderTest, Topics
 from tests.faults.disk import SmallDisk
 from tests.faults.proxy import HOST, Proxy
@@ -107,15 +108,15 @@ def driver_killed(world: World) -> None:
 
 def worker_killed(world: World) -> None:
     daemons = {process.pid for process in world.job.workers() if _parent_is_java(process)}
-    _kill([process for process in world.job.workers() if process.pid not in daemons][:1])
+    processes.kill([process for process in world.job.workers() if process.pid not in daemons][:1])
 
 
 def daemon_killed(world: World) -> None:
-    _kill([process for process in world.job.workers() if _parent_is_java(process)])
+    processes.kill([process for process in world.job.workers() if _parent_is_java(process)])
 
 
 def compaction_killed(world: World) -> None:
-    _kill(world.job.members("index.compaction"))
+    processes.kill(world.job.members("index.compaction"))
 
 
 def broker_killed(world: World) -> None:
@@ -148,17 +149,13 @@ def driver_asleep(world: World) -> None:
             world.load(0.1)
         sleeper.disarm()
     asleep_since = time.monotonic()
-    for process in sleeper.members():
-        with contextlib.suppress(psutil.NoSuchProcess):  # workers and compactions come and go
-            process.suspend()
+    processes.send(signal.SIGSTOP, sleeper.members())
     world.job = world.another_job()
     world.job.start(wait=False)
     world.await_ready()
     while time.monotonic() < asleep_since + PAUSE_SECONDS:
         world.load(0.1)
-    for process in sleeper.members():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.resume()
+    processes.send(signal.SIGCONT, sleeper.members())
     code = sleeper.process.wait(PATIENCE)
     told = sleeper.process.tail(1)
     if code != 1 or not any(sentence in told for sentence in FENCED):
@@ -240,9 +237,3 @@ def _parent_is_java(process: psutil.Process) -> bool:
         parent = process.parent()
         return parent is not None and "java" in parent.name()
     return False
-
-
-def _kill(processes: list[psutil.Process]) -> None:
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()

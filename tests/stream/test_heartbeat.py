@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from stream.heartbeat import Heartbeat, beat
+from tests.processes import command_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,8 +25,8 @@ def _workers() -> set[int]:
     """Return the process ids of the Python workers that this process's Spark has forked."""
     found: set[int] = set()
     for process in psutil.Process(os.getpid()).children(recursive=True):
-        with contextlib.suppress(psutil.Error):  # it ends just now
-            if "-m stream.daemon" in " ".join(process.cmdline()):
+        if "-m stream.daemon" in command_of(process):
+            with contextlib.suppress(psutil.Error):  # it ends just now
                 found |= {worker.pid for worker in process.children() if worker.status() != psutil.STATUS_ZOMBIE}
     return found
 

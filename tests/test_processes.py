@@ -1,0 +1,48 @@
+"""Processes that end while a test looks at them are passed over, whatever it was about to ask."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests import processes
+
+WORDS = "import time; time.sleep(60)"
+
+
+@pytest.fixture
+def sleepers() -> Iterator[list[subprocess.Popen[bytes]]]:
+    started = [subprocess.Popen([sys.executable, "-c", WORDS]) for _ in range(2)]
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_one_that_ends_between_two_looks_is_not_among_the_living(sleepers: list[subprocess.Popen[bytes]]) -> None:
+    ends, stays = sleepers
+
+    def is_ours(process: psutil.Process) -> bool:
+        if process.pid == ends.pid:
+            ends.kill()
+            ends.wait()
+        return process.pid in (ends.pid, stays.pid)
+
+    assert [process.pid for process in processes.living(is_ours, WORDS)] == [stays.pid]
+
+
+def test_one_that_has_ended_has_no_command_no_children_and_takes_no_signal(
+    sleepers: list[subprocess.Popen[bytes]],
+) -> None:
+    ended, stays = [psutil.Process(process.pid) for process in sleepers]
+    assert WORDS in processes.command_of(ended)
+    sleepers[0].kill()
+    sleepers[0].wait()
+    assert processes.command_of(ended) == ""
+    assert processes.children_of(ended) == []
+    processes.kill([ended, stays])
+    assert sleepers[1].wait(30) == -9
