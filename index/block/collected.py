@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from index.block.answers import Part, Rows
 from index.block.dealing import dealt
+from index.block.entries import Entries
 from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
 from index.block.layout import PostingArrays, RowArrays, ScoreArrays
 from index.block.masks import Chunk
 from index.block.ordering import Dealer, arranged
 from index.block.owner_lists import Owners, count_owners
-from index.block.scoring import Entries
 from index.block.workspace import Memory
 
 MANY = 2.5

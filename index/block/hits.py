@@ -16,12 +16,13 @@ from index.block import pages
 from index.block.bits import lowest_bit, ones
 from index.block.lanes import load, some, store
 from index.block.layout import NO_MATCH, Int32s, Int64s, UInt64s
+from index.block.literal_points import literal_points
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, list_of, owners_of
 from index.block.prefetching import LINE, prefetch
 from index.block.records import size_of
 from index.block.score_classes import SPLIT, split
-from index.block.scoring import clause_points, literal_points
+from index.block.score_programs import clause_points
 from index.kernel import inlined, kernel
 
 Number = TypeVar("Number", np.int32, np.int64, np.uint64)

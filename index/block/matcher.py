@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index.arrays import group, read_only
-from index.block import masks, scoring, top, walk
+from index.block import entries, masks, top, walk
 from index.block.answers import Part, Rows, written
 from index.block.collected import Collected
 from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes
@@ -187,7 +187,7 @@ class BlockMatcher:
         memory.filters[: span.stop - span.first] = 0
         spread(memory.filters, chunk.masks, self._memory.touched, touched)
         if not view.entries.plain[span.first : span.stop].all():
-            scoring.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
+            entries.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
 
     def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64], listed: int = 0) -> int:
@@ -250,7 +250,7 @@ class BlockMatcher:
         events = span.stop - span.first
         best = Best.of(wanted[span.first : span.stop], self.count)
         postings = self.postings
-        scoring.limits(
+        entries.limits(
             span.first, events, view.entries, postings.row_attribute, postings.attribute_sums, best.scale, best.slack
         )
         alive = np.zeros(span.words, np.uint64)

@@ -1,9 +1,9 @@
 """Kernels that score a tree for many plain events at once, as classes: events that get the same, with what they get.
 
-`index.block.scoring` runs a score program once an event. Here it runs once a record, on masks: a literal is the mask
-of the events for which it holds; an OR gives an event to the best of its arguments' classes; an AND meets each class so
-far with each class of an argument. Most trees have few classes; one that has more than `CLASSES`, or a leaf whose
-values weigh differently, is left to the other way.
+`index.block.score_programs` runs a score program once an event. Here it runs once a record, on masks: a literal is the
+mask of the events for which it holds; an OR gives an event to the best of its arguments' classes; an AND meets each
+class so far with each class of an argument. Most trees have few classes; one that has more than `CLASSES`, or a leaf
+whose values weigh differently, is left to the other way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from index.block.lanes import everywhere, load, some, store
 from index.block.layout import ADD, CLOSE, OPEN_AND, TREE, Int64s, UInt8s, UInt64s
-from index.block.scoring import two_words
+from index.block.score_programs import two_words
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 

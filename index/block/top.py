@@ -11,11 +11,12 @@ import numpy as np
 
 from index.block.bits import lowest_bit
 from index.block.layout import LINEAR, NO_MATCH
+from index.block.literal_points import literal_points, plain_points, weight_of
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner, list_of
 from index.block.ranking import offer, too_late
 from index.block.records import FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
-from index.block.scoring import clause_points, literal_points, plain_points, weight_of
+from index.block.score_programs import clause_points
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 

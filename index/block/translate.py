@@ -11,9 +11,9 @@ from numba import njit
 
 from index.arrays import group
 from index.block.arrangement import Arrangement, Order, Standing
+from index.block.entries import Entries, fill_plain
 from index.block.layout import Int32s, Int64s, LadderArrays, RowArrays
 from index.block.masks import Marks
-from index.block.scoring import Entries, fill_plain
 from index.block.value_tests import ValueTests
 from index.byte_rows import ByteRows, compare
 from index.derivations import families

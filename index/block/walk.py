@@ -11,11 +11,11 @@ import numpy as np
 from index.block.bits import lowest_bit
 from index.block.lanes import everywhere, load, some, store
 from index.block.layout import ALL, INTERVAL, KIND_SHIFT, LINEAR
+from index.block.literal_points import plain_points
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner
 from index.block.prefetching import LINE, prefetch
 from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
-from index.block.scoring import plain_points
 from index.kernel import inlined, kernel
 
 FEW = 3

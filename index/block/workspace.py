@@ -24,7 +24,7 @@ from index.block.masks import Chunk, clear
 from index.block.rank_tables import RankTables
 from index.block.records import FILTER_BITS, Near, Scratch
 from index.block.score_classes import Classes
-from index.block.scoring import Frames
+from index.block.score_programs import Frames
 from index.block.translate import Ranked
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Memory(NamedTuple):
     codes
         float32: the words of the records, read as weights.
     weight
-        float64 [attributes, 64 W]: see `index.block.scoring.weigh`.
+        float64 [attributes, 64 W]: see `index.block.entries.weigh`.
     """
 
     live_group: Int32s

@@ -1,0 +1,107 @@
+"""Kernels that score records of literals for events that satisfy them, in exact integer units of 1 / SCORE_SCALE."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from index.block.layout import INTERVAL, NEGATED, ROW_SHIFT, TAIL_LIMIT, TAIL_SHIFT, UNIT
+from index.kernel import inlined, kernel
+from index.lower_bound import lower_bound
+from schemas.values import SCORE_SCALE
+
+SEVERAL = -(2**63)
+"""No score: an attribute has several values, which `linear_points` sees to."""
+
+
+@inlined
+def plain_points(kind, head, stop, tail_stop, words, codes, table):  # type: ignore[no-untyped-def]
+    """Return what a plain event gets from a record of literals, without the priority."""
+    if kind == UNIT:
+        return np.int64((head >> TAIL_SHIFT) & TAIL_LIMIT) * np.int64(SCORE_SCALE)
+    total = np.int64(0)
+    for k in range(stop, tail_stop):
+        total += np.int64(np.rint(weight_of(k, words, codes, table) * SCORE_SCALE))
+    return total
+
+
+@inlined
+def literal_points(  # type: ignore[no-untyped-def]
+    local, event, p, q, kind, k, stop, words, codes, table, row_attribute, weight, entries, rows, first_in
+):
+    """Return what any event gets from a record of literals that it satisfies, without the priority."""
+    points = single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight)
+    if points == SEVERAL:
+        points = linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in)
+    return points
+
+
+@inlined
+def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
+    """Return what `literal_points` does, or `SEVERAL` when an attribute has several values."""
+    total, tail, i = np.int64(0), stop, k - 2
+    while i < stop:
+        row, i, counted = _literal(i, k, p, q, words)
+        if not counted:
+            continue
+        factor = 1.0
+        if kind != UNIT:
+            factor = weight_of(tail, words, codes, table)
+            tail += 1
+        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
+            term = weight[row_attribute[row], local] * factor
+            if term != term:
+                return np.int64(SEVERAL)
+            total += np.int64(np.rint(term * SCORE_SCALE))
+    return total
+
+
+@kernel
+def linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in):  # type: ignore[no-untyped-def]
+    """Return the same term by term, as it is where attributes have several values."""
+    total, tail, i = np.int64(0), stop, k - 2
+    while i < stop:
+        row, i, counted = _literal(i, k, p, q, words)
+        if not counted:
+            continue
+        factor = 1.0
+        if kind != UNIT:
+            factor = weight_of(tail, words, codes, table)
+            tail += 1
+        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
+            total += _entries_points(event, row, factor, entries, rows, first_in)
+    return total
+
+
+@kernel
+def _entries_points(event, row, factor, entries, rows, first_in):  # type: ignore[no-untyped-def]
+    """Return what a literal gets from an event, value by value."""
+    total = np.int64(0)
+    i, i_stop = entries.start[event], entries.start[event + 1]
+    if row < first_in:
+        i = lower_bound(entries.term, i, i_stop, row - 1)
+        while i < i_stop and entries.term[i] == row - 1:
+            total += np.int64(np.rint(entries.weight[i] * factor * SCORE_SCALE))
+            i += 1
+        return total
+    j, j_stop = rows.in_start[row - first_in], rows.in_start[row - first_in + 1]
+    while j < j_stop:
+        i = lower_bound(entries.term, i, i_stop, rows.in_term[j])
+        if i < i_stop and entries.term[i] == rows.in_term[j]:
+            total += np.int64(np.rint(entries.weight[i] * factor * SCORE_SCALE))
+        j += 1
+    return total
+
+
+@inlined
+def _literal(i, k, p, q, words):  # type: ignore[no-untyped-def]
+    """Return the row of literal ``i``, the next literal, and whether it has a weight; p and q come before k."""
+    if i < k:
+        return np.int64(p) if i == k - 2 else np.int64(q), i + 1, True
+    word = np.int64(words[i])
+    return word >> ROW_SHIFT, i + (4 if word & INTERVAL else 1), word & NEGATED == 0
+
+
+@inlined
+def weight_of(k, words, codes, table):  # type: ignore[no-untyped-def]
+    """Return the weight whose code is word ``k``; ``codes`` are the words as float32."""
+    return table[words[k]] if len(table) else np.float64(codes[k])
