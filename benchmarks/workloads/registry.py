@@ -23,6 +23,7 @@ WORKLOADS: Mapping[str, Callable[[int], Workload]] = {
     "trees-wide": lambda seed: Trees(seed, wide=True),
     "ranges": lambda seed: Ranges(seed),
     "keywords": lambda seed: Queries(seed),
+    "keywords-news": lambda seed: Queries(seed, drawn="news"),
     "keywords-leaf": lambda seed: Queries(seed, words=True),
     "mixed": lambda seed: Mixed(seed),
 }

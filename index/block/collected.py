@@ -7,13 +7,10 @@ import numpy.typing as npt
 
 from index.block.answers import Part, Rows
 from index.block.dealing import dealt
-from index.block.entries import Entries
 from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
-from index.block.layout import PostingArrays, RowArrays, ScoreArrays
-from index.block.masks import Chunk
 from index.block.ordering import Dealer, arranged
 from index.block.owner_lists import Owners, count_owners
-from index.block.workspace import Memory
+from index.block.scene import Scene
 
 MANY = 2.5
 """Hits of fewer matches than this, on the average, are sorted as matches: a mask costs more than so few are worth."""
@@ -72,12 +69,7 @@ class Collected:
         counted: Tally,
         found: Found,
         buffer: Found,
-        chunk: Chunk,
-        rows: RowArrays,
-        postings: PostingArrays,
-        scores: ScoreArrays,
-        entries: Entries,
-        memory: Memory,
+        scene: Scene,
     ) -> None:
         """Score and keep the first ``n`` hits, which have been counted and were found where `room` said."""
         self._matches += counted.all - counted.single
@@ -90,9 +82,8 @@ class Collected:
         self._hits = self._hits.with_room(self._size, self._size + n + counted.late)
         singles = Singles.of(counted.single)
         self._size, count = settle(
-            self._lanes, self._first, n, self._plain, self._owners, chunk, rows, postings, scores, entries, memory,
-            buffer, self._hits, self._size, singles,
-        )  # fmt: skip
+            self._lanes, n, self._plain, self._owners, scene, buffer, self._hits, self._size, singles
+        )
         self._deal(singles, count)
 
     def parts(self) -> list[Part]:

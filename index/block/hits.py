@@ -20,7 +20,7 @@ from index.block.literal_points import literal_points
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, list_of, owners_of
 from index.block.prefetching import LINE, prefetch
-from index.block.records import size_of
+from index.block.records import place_of
 from index.block.score_classes import SPLIT, split
 from index.block.score_programs import clause_points
 from index.kernel import inlined, kernel
@@ -152,7 +152,7 @@ def tally(lanes, n, plain, owners, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def settle(lanes, base, n, plain, owners, chunk, rows, postings, scores, entries, memory, found, hits, size, singles):  # type: ignore[no-untyped-def]
+def settle(lanes, n, plain, owners, scene, found, hits, size, singles):  # type: ignore[no-untyped-def]
     """Append the first ``n`` hits, scored, to ``hits``, which has ``size``, and matches to ``singles``.
 
     Returns
@@ -162,11 +162,11 @@ def settle(lanes, base, n, plain, owners, chunk, rows, postings, scores, entries
     """
     count = 0
     for i in range(n):
-        _fetch_ahead(i, n, scores, found)
+        _fetch_ahead(i, n, scene.scores, found)
         if found.known[i]:
             size += _keep(lanes, i, plain, found, hits, size)
-        elif _split(lanes, i, plain, chunk, rows, scores, memory, found):
-            size = _keep_classes(lanes, found.owner[i], memory.classes, hits, size)
+        elif _split(lanes, i, plain, scene, found):
+            size = _keep_classes(lanes, found.owner[i], scene.memory.classes, hits, size)
         else:
             begin = size
             for x in range(len(lanes)):
@@ -174,18 +174,18 @@ def settle(lanes, base, n, plain, owners, chunk, rows, postings, scores, entries
                 while bits != np.uint64(0):
                     low = bits & (~bits + np.uint64(1))
                     bits ^= low
-                    event = base + 64 * x + lowest_bit(low)  # type: ignore[no-untyped-call]
-                    got = _points(event, base, i, chunk, rows, postings, scores, entries, memory, found)
+                    local = 64 * x + lowest_bit(low)  # type: ignore[no-untyped-call]
+                    got = _points(local, i, scene, found)
                     if got != NO_MATCH:
                         size = _gather(lanes, found.owner[i], got, x, low, hits, begin, size)
         for x in range(len(lanes)):
             bits = found.mask[i, x] & ~plain[x]
             while bits != np.uint64(0):
-                event = base + 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
+                local = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
                 bits &= bits - np.uint64(1)
-                got = _points(event, base, i, chunk, rows, postings, scores, entries, memory, found)
+                got = _points(local, i, scene, found)
                 if got != NO_MATCH:
-                    count = _put(event, found.owner[i], got, owners, singles, count)
+                    count = _put(scene.first + local, found.owner[i], got, owners, singles, count)
     return size, count
 
 
@@ -241,10 +241,11 @@ def _keep(lanes, i, plain, found, hits, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _split(lanes, i, plain, chunk, rows, scores, memory, found):  # type: ignore[no-untyped-def]
+def _split(lanes, i, plain, scene, found):  # type: ignore[no-untyped-def]
     """Split the plain events of hit ``i`` into classes of equal scores, if they are many; return whether it could."""
     if found.clause[i] < 0:
         return False
+    memory = scene.memory
     store(load(lanes, found.mask, i) & load(lanes, plain, 0), memory.start, 0)
     count = np.uint64(0)
     for x in range(len(lanes)):
@@ -253,9 +254,9 @@ def _split(lanes, i, plain, chunk, rows, scores, memory, found):  # type: ignore
         return False
     row = np.int64(0)
     while row >= 0:
-        row = split(lanes, found.clause[i], memory.start, chunk, scores, memory.classes)
+        row = split(lanes, found.clause[i], memory.start, scene.chunk, scene.scores, memory.classes)
         if row >= 0:
-            derive(row, chunk, rows)
+            derive(row, scene.chunk, scene.rows)
     return row == SPLIT
 
 
@@ -287,30 +288,16 @@ def _gather(lanes, owner, got, x, bit, hits, begin, size):  # type: ignore[no-un
 
 
 @inlined
-def _points(event, base, i, chunk, rows, postings, scores, entries, memory, found):  # type: ignore[no-untyped-def]
+def _points(local, i, scene, found):  # type: ignore[no-untyped-def]
     """Return what an event gets from hit ``i``."""
-    if found.clause[i] >= 0:
-        return clause_points(event, base, found.clause[i], chunk, rows, scores, entries, memory.frames)
-    head = np.int64(postings.record_head[found.record[i]])
-    kind, k, end, _ = size_of(head, postings.words, np.int64(found.word[i]))
-    group = memory.live_group[found.group[i]]
-    points = literal_points(
-        event - base,
-        event,
-        memory.live_row[found.group[i]],
-        postings.group_second[group],
-        kind,
-        k,
-        end,
-        postings.words,
-        memory.codes,
-        postings.weight_table,
-        postings.row_attribute,
-        memory.weight,
-        entries,
-        rows,
-        chunk.first_in,
-    )
+    postings, scores, memory = scene.postings, scene.scores, scene.memory
+    clause = found.clause[i]
+    if clause >= 0:
+        return clause_points(
+            scene.first + local, scene.first, clause, scene.chunk, scene.rows, scores, scene.entries, memory.frames
+        )
+    row, second = memory.live_row[found.group[i]], postings.group_second[memory.live_group[found.group[i]]]
+    points = literal_points(local, place_of(found.record[i], row, second, np.int64(found.word[i]), postings), scene)
     if len(scores.owner_points):
         points += scores.owner_points[first_owner(found.owner[i], postings) >> 1]
     return points

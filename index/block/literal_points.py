@@ -14,41 +14,42 @@ SEVERAL = -(2**63)
 
 
 @inlined
-def plain_points(kind, head, stop, tail_stop, words, codes, table):  # type: ignore[no-untyped-def]
-    """Return what a plain event gets from a record of literals, without the priority."""
-    if kind == UNIT:
-        return np.int64((head >> TAIL_SHIFT) & TAIL_LIMIT) * np.int64(SCORE_SCALE)
+def plain_points(at, postings, memory):  # type: ignore[no-untyped-def]
+    """Return what a plain event gets from the record of literals at a place, without the priority."""
+    if at.kind == UNIT:
+        return np.int64((np.int64(postings.record_head[at.record]) >> TAIL_SHIFT) & TAIL_LIMIT) * np.int64(SCORE_SCALE)
     total = np.int64(0)
-    for k in range(stop, tail_stop):
-        total += np.int64(np.rint(weight_of(k, words, codes, table) * SCORE_SCALE))
+    for k in range(at.end, at.tail):
+        total += np.int64(np.rint(weight_of(k, postings, memory) * SCORE_SCALE))
     return total
 
 
 @inlined
-def literal_points(  # type: ignore[no-untyped-def]
-    local, event, p, q, kind, k, stop, words, codes, table, row_attribute, weight, entries, rows, first_in
-):
+def literal_points(local, at, scene):  # type: ignore[no-untyped-def]
     """Return what any event gets from a record of literals that it satisfies, without the priority."""
-    points = single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight)
+    points = _single_points(local, at, scene.postings, scene.memory)
     if points == SEVERAL:
-        points = linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in)
+        points = _linear_points(
+            scene.first + local, at, scene.postings, scene.memory, scene.entries, scene.rows, scene.chunk.first_in
+        )
     return points
 
 
 @inlined
-def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute, weight):  # type: ignore[no-untyped-def]
+def _single_points(local, at, postings, memory):  # type: ignore[no-untyped-def]
     """Return what `literal_points` does, or `SEVERAL` when an attribute has several values."""
-    total, tail, i = np.int64(0), stop, k - 2
-    while i < stop:
-        row, i, counted = _literal(i, k, p, q, words)
+    row_attribute = postings.row_attribute
+    total, tail, i = np.int64(0), at.end, at.k - 2
+    while i < at.end:
+        row, i, counted = _literal(i, at, postings.words)
         if not counted:
             continue
         factor = 1.0
-        if kind != UNIT:
-            factor = weight_of(tail, words, codes, table)
+        if at.kind != UNIT:
+            factor = weight_of(tail, postings, memory)
             tail += 1
         if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
-            term = weight[row_attribute[row], local] * factor
+            term = memory.weight[row_attribute[row], local] * factor
             if term != term:
                 return np.int64(SEVERAL)
             total += np.int64(np.rint(term * SCORE_SCALE))
@@ -56,16 +57,17 @@ def single_points(local, p, q, kind, k, stop, words, codes, table, row_attribute
 
 
 @kernel
-def linear_points(event, p, q, kind, k, stop, words, codes, table, row_attribute, entries, rows, first_in):  # type: ignore[no-untyped-def]
+def _linear_points(event, at, postings, memory, entries, rows, first_in):  # type: ignore[no-untyped-def]
     """Return the same term by term, as it is where attributes have several values."""
-    total, tail, i = np.int64(0), stop, k - 2
-    while i < stop:
-        row, i, counted = _literal(i, k, p, q, words)
+    row_attribute = postings.row_attribute
+    total, tail, i = np.int64(0), at.end, at.k - 2
+    while i < at.end:
+        row, i, counted = _literal(i, at, postings.words)
         if not counted:
             continue
         factor = 1.0
-        if kind != UNIT:
-            factor = weight_of(tail, words, codes, table)
+        if at.kind != UNIT:
+            factor = weight_of(tail, postings, memory)
             tail += 1
         if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
             total += _entries_points(event, row, factor, entries, rows, first_in)
@@ -93,15 +95,16 @@ def _entries_points(event, row, factor, entries, rows, first_in):  # type: ignor
 
 
 @inlined
-def _literal(i, k, p, q, words):  # type: ignore[no-untyped-def]
+def _literal(i, at, words):  # type: ignore[no-untyped-def]
     """Return the row of literal ``i``, the next literal, and whether it has a weight; p and q come before k."""
-    if i < k:
-        return np.int64(p) if i == k - 2 else np.int64(q), i + 1, True
+    if i < at.k:
+        return np.int64(at.p) if i == at.k - 2 else np.int64(at.q), i + 1, True
     word = np.int64(words[i])
     return word >> ROW_SHIFT, i + (4 if word & INTERVAL else 1), word & NEGATED == 0
 
 
 @inlined
-def weight_of(k, words, codes, table):  # type: ignore[no-untyped-def]
-    """Return the weight whose code is word ``k``; ``codes`` are the words as float32."""
-    return table[words[k]] if len(table) else np.float64(codes[k])
+def weight_of(k, postings, memory):  # type: ignore[no-untyped-def]
+    """Return the weight whose code is word ``k``."""
+    table = postings.weight_table
+    return table[postings.words[k]] if len(table) else np.float64(memory.codes[k])

@@ -19,6 +19,7 @@ from index.block.ordering import Runs, arranged
 from index.block.owner_lists import Owners
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
+from index.block.scene import Scene
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
 from index.dead_marks import DeadMarks
@@ -220,13 +221,17 @@ class BlockMatcher:
             )
         )
 
+    def _scene(self, view: View, span: Span, marked: Marked) -> Scene:
+        arrays = self._rows, self.postings, self._scores
+        return Scene(span.first, marked.chunk, *arrays, view.entries, marked.memory)
+
     def _all(self, view: View, span: Span) -> list[Part]:
         """Return all matches of a span."""
         marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = _EVERYONE[: span.words]
         plain = view.entries.plain[span.first : span.stop]
         collected = Collected(span.first, plain, span.words, self._owners, self._expected)
-        arrays = self._rows, self.postings, self._scores
+        scene = self._scene(view, span, marked)
         groups = 0
         for tier in range(len(self.postings.tier_bound)):
             groups = self._pick(marked, span, tier, everyone, groups)
@@ -234,11 +239,11 @@ class BlockMatcher:
         cursor = np.array([0, -1, 0])
         while cursor[0] < groups:
             into = collected.room(found)
-            n = walk.walk((0,) * span.words, marked.chunk, *arrays, marked.memory, groups, cursor, into)
+            n = walk.walk((0,) * span.words, scene, groups, cursor, into)
             if n:
                 counted = collected.tally(n, into)
                 self._use_room(counted.all, marked)
-                collected.add(n, counted, into, found, marked.chunk, *arrays, view.entries, marked.memory)
+                collected.add(n, counted, into, found, scene)
         self._memory.end(marked.chunk, marked.touched)
         # the next chunk likely has about as many; to copy them into longer arrays takes a twentieth of all its time
         self._expected = collected.hits + collected.hits // 8
@@ -253,24 +258,12 @@ class BlockMatcher:
         entries.limits(
             span.first, events, view.entries, postings.row_attribute, postings.attribute_sums, best.scale, best.slack
         )
-        alive = np.zeros(span.words, np.uint64)
+        alive, scene = np.zeros(span.words, np.uint64), self._scene(view, span, marked)
         for tier, bound in enumerate(self.postings.tier_bound.tolist()):
             if not top.alive(best.need, bound, alive):
                 break
             groups = self._pick(marked, span, tier, alive)
-            top.rank(
-                (0,) * span.words,
-                span.first,
-                marked.chunk,
-                self._rows,
-                self.postings,
-                self._scores,
-                view.entries,
-                marked.memory,
-                groups,
-                alive,
-                best,
-            )
+            top.rank((0,) * span.words, scene, groups, alive, best)
         self._use_room(int(best.size.sum()), marked)
         self._memory.end(marked.chunk, marked.touched)
         return best.runs(span.first)

@@ -104,6 +104,30 @@ class Scratch(NamedTuple):
     resume: Int64s
 
 
+class Place(NamedTuple):
+    """Where a record stands; made and read by kernels only.
+
+    Attributes
+    ----------
+    record
+        Its number.
+    p, q
+        The rows that it is posted under.
+    kind
+        What its words are, see `index.block.layout`.
+    k, end, tail
+        Its first word, the end of its program, and the end of its tail.
+    """
+
+    record: int
+    p: int
+    q: int
+    kind: int
+    k: int
+    end: int
+    tail: int
+
+
 @kernel
 def spread(filters, masks, touched, n):  # type: ignore[no-untyped-def]
     """Set the filters' bits of the first ``n`` touched rows and of row 0.
@@ -131,6 +155,13 @@ def size_of(head, words, k):  # type: ignore[no-untyped-def]
         return kind, k + 1, stop, stop + 1
     stop = k + (head & WORDS_LIMIT)
     return kind, k, stop, stop + (0 if kind == UNIT else (head >> TAIL_SHIFT) & TAIL_LIMIT)
+
+
+@inlined
+def place_of(record, p, q, word, postings):  # type: ignore[no-untyped-def]
+    """Return where a record stands whose first word is ``word`` and which is posted under p and q."""
+    kind, k, end, tail = size_of(np.int64(postings.record_head[record]), postings.words, word)
+    return Place(record, p, q, kind, k, end, tail)
 
 
 @inlined

@@ -15,7 +15,7 @@ from index.block.literal_points import literal_points, plain_points, weight_of
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner, list_of
 from index.block.ranking import offer, too_late
-from index.block.records import FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
+from index.block.records import FOUND, LONG_GROUP, many, one, place_of, screen, unrefused
 from index.block.score_programs import clause_points
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
@@ -37,25 +37,20 @@ def alive(need, bound, mask):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def rank(lanes, base, chunk, rows, postings, scores, entries, memory, groups, alive_, best):  # type: ignore[no-untyped-def]
+def rank(lanes, scene, groups, alive_, best):  # type: ignore[no-untyped-def]
     """Offer the matches of the listed groups."""
+    postings, memory = scene.postings, scene.memory
     for at in range(groups):
         group, p = memory.live_group[at], memory.live_row[at]
-        q, record, stop = (
-            postings.group_second[group],
-            np.int64(postings.group_record[group]),
-            postings.group_record[group + 1],
-        )
-        word = np.int64(postings.group_word[group])
-        n = _reach(lanes, chunk.masks, p, q, alive_, best, record, postings, memory.start, memory.few)
+        q, word = postings.group_second[group], np.int64(postings.group_word[group])
+        record, stop = np.int64(postings.group_record[group]), postings.group_record[group + 1]
+        n = _reach(lanes, scene.chunk.masks, p, q, alive_, best, record, postings, memory.start, memory.few)
         memory.near.group[0] += 1
         if n > (1 if stop - record >= LONG_GROUP else FEW_RANKED):
-            _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best)
+            _rank_many(lanes, p, q, record, stop, word, n, scene, best)
             continue
         for i in range(n):
-            _rank_one(
-                memory.few[i], base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, best
-            )
+            _rank_one(memory.few[i], p, q, record, stop, word, scene, best)
 
 
 @inlined
@@ -85,123 +80,88 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
 
 
 @inlined
-def _rank_one(local, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
+def _rank_one(local, p, q, record, stop, word, scene, best):  # type: ignore[no-untyped-def]
     """Offer one event's matches among the records of a group, until they come too late for it."""
-    plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
-    a, b = _shares(local, p, q, plain, postings, memory, best)
+    chunk, postings, memory = scene.chunk, scene.postings, scene.memory
+    need, last = best.need[local], best.last[local]
+    a, b = _shares(local, p, q, scene, best)
     while record < stop and not _is_late(need, last, record, postings):
         if need == -np.inf:  # no record is late
             record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[local])
             if record == stop:
                 break
-        here = word
-        kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        if kind == LINEAR and need > _refined(record, a, b, end, postings, memory):
-            record += 1
+        at = place_of(record, p, q, word, postings)
+        if at.kind == LINEAR and need > _refined(at, a, b, postings, memory):
+            record, word = record + 1, at.tail
             continue
-        outcome = one(local, postings.words, k, end, chunk, memory)
+        outcome = one(local, postings.words, at.k, at.end, chunk, memory)
         if outcome >= 0:
-            derive(outcome, chunk, rows)
-            word = here
+            derive(outcome, chunk, scene.rows)
             continue
         if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
-            _offer(
-                local,
-                base,
-                p,
-                q,
-                record,
-                kind,
-                k,
-                end,
-                word,
-                plain,
-                chunk,
-                rows,
-                postings,
-                scores,
-                entries,
-                memory,
-                best,
-            )
+            _offer(local, at, scene, best)
             need, last = best.need[local], best.last[local]
-        record += 1
+        record, word = record + 1, at.tail
 
 
 @inlined
-def _rank_many(lanes, base, p, q, record, stop, word, chunk, rows, postings, scores, entries, memory, n, best):  # type: ignore[no-untyped-def]
+def _rank_many(lanes, p, q, record, stop, word, n, scene, best):  # type: ignore[no-untyped-def]
     """Offer all the events' matches among the records of a group, until they come too late for every event."""
+    chunk, postings, memory = scene.chunk, scene.postings, scene.memory
     poorest, joint = _poorest(best, memory.few, n), screen(n, stop - record, memory)
     while record < stop and not _is_late(best.need[poorest], best.last[poorest], record, postings):
         if joint >= 0 and best.need[poorest] == -np.inf:  # no record is late
             record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[joint])
             if record == stop:
                 break
-        here = word
-        kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = many(lanes, postings.words, k, end, n, chunk, memory)
+        at = place_of(record, p, q, word, postings)
+        outcome = many(lanes, postings.words, at.k, at.end, n, chunk, memory)
         if outcome >= 0:
-            derive(outcome, chunk, rows)
-            word = here
+            derive(outcome, chunk, scene.rows)
             continue
-        raised = False
         if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
+            need, last = best.need[poorest], best.last[poorest]
             for x in range(len(lanes)):
                 bits = memory.scratch.mask[x]
                 while bits != np.uint64(0):
                     local = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
                     bits &= bits - np.uint64(1)
-                    plain, need, last = entries.plain[base + local], best.need[local], best.last[local]
-                    if _is_late(need, last, record, postings):
-                        continue
-                    if kind == LINEAR and not plain:
-                        a, b = _shares(local, p, q, plain, postings, memory, best)
-                        if need > _refined(record, a, b, end, postings, memory):
-                            continue
-                    _offer(
-                        local,
-                        base,
-                        p,
-                        q,
-                        record,
-                        kind,
-                        k,
-                        end,
-                        word,
-                        plain,
-                        chunk,
-                        rows,
-                        postings,
-                        scores,
-                        entries,
-                        memory,
-                        best,
-                    )
-                    raised = raised or (local == poorest and (need != best.need[local] or last != best.last[local]))
-        if raised:
-            poorest = _poorest(best, memory.few, n)
-        record += 1
+                    if _may_matter(local, at, scene, best):
+                        _offer(local, at, scene, best)
+            if need != best.need[poorest] or last != best.last[poorest]:
+                poorest = _poorest(best, memory.few, n)
+        record, word = record + 1, at.tail
 
 
 @inlined
-def _offer(local, base, p, q, record, kind, k, end, next_, plain, chunk, rows, postings, scores, entries, memory, best):  # type: ignore[no-untyped-def]
-    """Score a record that the event satisfies, and offer it."""
-    word, words, event = postings.record_owner[record], postings.words, base + local
-    if kind > LINEAR:
-        points = clause_points(event, base, words[end], chunk, rows, scores, entries, memory.frames)
+def _may_matter(local, at, scene, best):  # type: ignore[no-untyped-def]
+    """Return whether a record may be among an event's best, by its bound and by what the event takes of p and q."""
+    need, postings = best.need[local], scene.postings
+    if _is_late(need, best.last[local], at.record, postings):
+        return False
+    if at.kind != LINEAR or scene.entries.plain[scene.first + local]:
+        return True
+    a, b = _shares(local, at.p, at.q, scene, best)
+    return not need > _refined(at, a, b, postings, scene.memory)
+
+
+@inlined
+def _offer(local, at, scene, best):  # type: ignore[no-untyped-def]
+    """Score the record at a place, which the event satisfies, and offer it."""
+    postings, memory = scene.postings, scene.memory
+    event, word = scene.first + local, postings.record_owner[at.record]
+    if at.kind > LINEAR:
+        clause = postings.words[at.end]
+        points = clause_points(
+            event, scene.first, clause, scene.chunk, scene.rows, scene.scores, scene.entries, memory.frames
+        )
         if points != NO_MATCH:
             _offer_owners(best, local, word, points, postings, memory.is_dead)
         return
-    codes, table, attribute = memory.codes, postings.weight_table, postings.row_attribute
-    if plain:
-        points = plain_points(kind, np.int64(postings.record_head[record]), end, next_, words, codes, table)
-    else:
-        weight = memory.weight
-        points = literal_points(
-            local, event, p, q, kind, k, end, words, codes, table, attribute, weight, entries, rows, chunk.first_in
-        )
-    if len(scores.owner_points):
-        points += scores.owner_points[first_owner(word, postings) >> 1]
+    plain = scene.entries.plain[event]
+    points = plain_points(at, postings, memory) if plain else literal_points(local, at, scene)
+    if len(scene.scores.owner_points):
+        points += scene.scores.owner_points[first_owner(word, postings) >> 1]
     _offer_owners(best, local, word, points, postings, memory.is_dead)
 
 
@@ -223,28 +183,27 @@ def _offer_owners(best, local, word, points, postings, is_dead):  # type: ignore
 
 
 @inlined
-def _shares(local, p, q, plain, postings, memory, best):  # type: ignore[no-untyped-def]
+def _shares(local, p, q, scene, best):  # type: ignore[no-untyped-def]
     """Return how much of the weights of p and q the event takes, NaN where bounds are too simple for it."""
-    if plain:
+    if scene.entries.plain[scene.first + local]:
         return 1.0, 1.0
     if best.scale[local] != 1.0 or best.slack[local] != 0.0:
         return np.nan, np.nan
-    attribute = postings.row_attribute
-    a = memory.weight[attribute[p], local] if p < len(attribute) and attribute[p] >= 0 else 1.0
-    b = memory.weight[attribute[q], local] if q < len(attribute) and attribute[q] >= 0 else 1.0
+    attribute, weight = scene.postings.row_attribute, scene.memory.weight
+    a = weight[attribute[p], local] if p < len(attribute) and attribute[p] >= 0 else 1.0
+    b = weight[attribute[q], local] if q < len(attribute) and attribute[q] >= 0 else 1.0
     return a, b
 
 
 @inlined
-def _refined(record, a, b, tail, postings, memory):  # type: ignore[no-untyped-def]
+def _refined(at, a, b, postings, memory):  # type: ignore[no-untyped-def]
     """Return a bound that knows the event's weights of p and q; a unit more makes up for the rounding of both terms.
 
     A NaN among them gives a NaN, which nothing is greater than.
     """
-    wp = weight_of(tail, postings.words, memory.codes, postings.weight_table)
-    wq = weight_of(tail + 1, postings.words, memory.codes, postings.weight_table)
+    wp, wq = weight_of(at.end, postings, memory), weight_of(at.end + 1, postings, memory)
     spared = max(wp, 0.0) - wp * a + max(wq, 0.0) - wq * b
-    return np.float64(postings.record_bound[record]) - spared * SCORE_SCALE + 1.0
+    return np.float64(postings.record_bound[at.record]) - spared * SCORE_SCALE + 1.0
 
 
 @inlined

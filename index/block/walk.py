@@ -15,7 +15,7 @@ from index.block.literal_points import plain_points
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner
 from index.block.prefetching import LINE, prefetch
-from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, screen, size_of, unrefused
+from index.block.records import FEW_JOINED, FEW_RANGED, FOUND, LONG_GROUP, many, one, place_of, screen, unrefused
 from index.kernel import inlined, kernel
 
 FEW = 3
@@ -91,12 +91,13 @@ def pick_shared(touched, n, postings, visited, epoch, live_group, live_row, end)
 
 
 @kernel
-def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  # type: ignore[no-untyped-def]
+def walk(lanes, scene, groups, cursor, found):  # type: ignore[no-untyped-def]
     """Write the hits of the listed groups from ``cursor`` on; return how many there are.
 
     ``lanes`` is a tuple of W numbers: its length is part of its type, so each W has its own unrolled code. ``cursor``
     holds the group, the record and the word to go on at.
     """
+    chunk, postings, memory = scene.chunk, scene.postings, scene.memory
     n = 0
     at, record, word = cursor[0], cursor[1], cursor[2]
     while at < groups:
@@ -113,9 +114,7 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
             few = FEW_LINEAR if linear or stop - record >= LONG_GROUP else FEW
             if reached <= few and n + reached * (stop - record) <= len(found.owner):
                 for i in range(reached):
-                    n = _walk_one(
-                        lanes, memory.few[i], at, record, stop, word, chunk, rows, postings, scores, memory, found, n
-                    )
+                    n = _walk_one(lanes, memory.few[i], at, record, stop, word, scene, found, n)
                 record = np.int64(stop)
         listed = reached if ranged else FEW_RANGED + 1
         joint = np.int64(-1) if ranged else screen(reached, stop - record, memory)
@@ -129,43 +128,40 @@ def walk(lanes, chunk, rows, postings, scores, memory, groups, cursor, found):  
                 )
                 if record == stop:
                     break
-            here = word
-            kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-            outcome = many(lanes, postings.words, k, end, listed, chunk, memory)
+            there = place_of(record, p, q, word, postings)
+            outcome = many(lanes, postings.words, there.k, there.end, listed, chunk, memory)
             if outcome >= 0:
-                derive(outcome, chunk, rows)
-                word = here
+                derive(outcome, chunk, scene.rows)
                 continue
             if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
                 store(load(lanes, memory.scratch.mask, 0), found.mask, n)
-                _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
+                _write(at, there, word, scene, found, n)
                 n += 1
-            record += 1
+            record, word = record + 1, there.tail
         at, record = at + 1, np.int64(-1)
     cursor[0], cursor[1] = at, -1
     return n
 
 
 @inlined
-def _walk_one(lanes, event, at, record, stop, word, chunk, rows, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
+def _walk_one(lanes, event, at, record, stop, word, scene, found, n):  # type: ignore[no-untyped-def]
     """Write one event's hits among the records of a group, each alone; the buffer has room for all of them."""
+    postings, memory = scene.postings, scene.memory
     while True:
         record, word = unrefused(record, stop, word, postings.record_head, postings.words, memory.filters[event])
         if record == stop:
             return n
-        here = word
-        kind, k, end, word = size_of(np.int64(postings.record_head[record]), postings.words, word)
-        outcome = one(event, postings.words, k, end, chunk, memory)
+        there = place_of(record, ALL, ALL, word, postings)
+        outcome = one(event, postings.words, there.k, there.end, scene.chunk, memory)
         if outcome >= 0:
-            derive(outcome, chunk, rows)
-            word = here
+            derive(outcome, scene.chunk, scene.rows)
             continue
         if outcome == FOUND and has_live_owner(postings.record_owner[record], memory.is_dead):
             store(everywhere(lanes, 0), found.mask, n)
             found.mask[n, event >> 6] = np.uint64(1) << np.uint64(event & 63)
-            _write(at, record, kind, here, end, word, postings, scores, memory, found, n)
+            _write(at, there, word, scene, found, n)
             n += 1
-        record += 1
+        record, word = record + 1, there.tail
 
 
 @inlined
@@ -206,21 +202,23 @@ def _reach(lanes, masks, p, q, most, start, few):  # type: ignore[no-untyped-def
 
 
 @inlined
-def _known(record, clause, kind, end, tail_stop, postings, scores, memory):  # type: ignore[no-untyped-def]
-    """Return whether all plain events get the same from a record, and what."""
+def _known(there, clause, scene):  # type: ignore[no-untyped-def]
+    """Return whether all plain events get the same from the record at a place, and what."""
+    postings, scores = scene.postings, scene.scores
     if clause >= 0:
         return scores.score_plain[clause] == 0, scores.clause_points[clause]
-    head = np.int64(postings.record_head[record])
-    points = plain_points(kind, head, end, tail_stop, postings.words, memory.codes, postings.weight_table)
+    points = plain_points(there, postings, scene.memory)
     if len(scores.owner_points):
-        points += scores.owner_points[first_owner(postings.record_owner[record], postings) >> 1]
+        points += scores.owner_points[first_owner(postings.record_owner[there.record], postings) >> 1]
     return True, points
 
 
 @inlined
-def _write(at, record, kind, word, end, tail_stop, postings, scores, memory, found, n):  # type: ignore[no-untyped-def]
+def _write(at, there, word, scene, found, n):  # type: ignore[no-untyped-def]
     """Write hit ``n``, all but its mask."""
-    found.owner[n], found.record[n], found.word[n], found.group[n] = postings.record_owner[record], record, word, at
-    clause = np.int64(postings.words[end]) if kind > LINEAR else np.int64(-1)
+    postings = scene.postings
+    found.owner[n], found.record[n] = postings.record_owner[there.record], there.record
+    found.word[n], found.group[n] = word, at
+    clause = np.int64(postings.words[there.end]) if there.kind > LINEAR else np.int64(-1)
     found.clause[n] = clause
-    found.known[n], found.points[n] = _known(record, clause, kind, end, tail_stop, postings, scores, memory)
+    found.known[n], found.points[n] = _known(there, clause, scene)

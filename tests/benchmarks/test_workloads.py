@@ -155,6 +155,18 @@ def test_keyword_queries_mean_what_their_columns_say_in_both_forms() -> None:
     assert all(isinstance(s.expression, Keywords) for s in words.subscriptions(10))
 
 
+def test_terms_of_news_are_as_frequent_as_was_published_and_an_event_has_33() -> None:
+    source = Queries(3, drawn="news")
+    term, taken = source.columns(1_000_000)
+    assert taken.sum() == pytest.approx(2_200_000, rel=0.02)
+    count = np.bincount(term[taken])
+    assert count[0] == pytest.approx(13_809, rel=0.1)
+    assert count[9] == pytest.approx(6_047, rel=0.1)
+    assert count[990:1010].mean() == pytest.approx(496.7, rel=0.1)
+    assert count[9_000:11_000].mean() == pytest.approx(25.1, rel=0.15)
+    assert np.mean([len(terms) for terms in source.terms(2_000)]) == pytest.approx(33, abs=0.5)
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_same_seed_gives_the_same_records_and_subscriptions_are_allowed(name: str) -> None:
     first, second = workload(name, 5), workload(name, 5)
