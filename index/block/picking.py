@@ -13,7 +13,7 @@ import numpy as np
 from index.block.bits import lowest_bit, ones
 from index.block.layout import Bools, Int32s, Int64s, UInt16s
 from index.block.selecting import list_words, select, select_near
-from index.block.streaming import write_past
+from index.block.streaming import write_lines, write_past
 from index.kernel import inlined, kernel
 
 SPARSE, SHORT, WHOLE = 0, 1, 2
@@ -21,6 +21,9 @@ SPARSE, SHORT, WHOLE = 0, 1, 2
 
 _FAR = 1 << 16
 """What no short number says."""
+
+_TOGETHER = 32
+"""So many words of hits are picked, then written: while the memory takes the lines the next words are picked."""
 
 
 class Near(NamedTuple):
@@ -106,47 +109,54 @@ def write_piece(turned, piece, way, ordinal, near, points, room, places, subscri
     for i in range(len(places)):
         begin = places[i]
         if way == SHORT:
-            end = begin + _pick_short(turned, i, first, stop, ordinal, near, room.ordinals)
+            end = _pick_short(turned, i, first, stop, ordinal, near, room.ordinals, subscription, begin)
         elif way == SPARSE:
             end = begin + _pick_sparse(turned, i, first, stop, ordinal, room.words, room.ordinals)
+            write_past(room.ordinals, end - begin, subscription, begin)
         else:
-            end = begin + _pick(turned, i, first, stop, ordinal, room.ordinals)
-        write_past(room.ordinals, end - begin, subscription, begin)
+            end = _pick(turned, i, first, stop, ordinal, room.ordinals, subscription, begin)
         if len(score) and is_same:
             score[begin:end] = best
         elif len(score):
             if way == SPARSE:
                 _pick_sparse(turned, i, first, stop, points, room.words, room.scores)
+                write_past(room.scores, end - begin, score, begin)
             else:
-                _pick(turned, i, first, stop, points, room.scores)
-            write_past(room.scores, end - begin, score, begin)
+                _pick(turned, i, first, stop, points, room.scores, score, begin)
         places[i] = end
 
 
 @inlined
-def _pick(turned, event, first, stop, values, out):  # type: ignore[no-untyped-def]
-    """Write the values of the hits from ``first`` to ``stop`` that an event has; return how many there are."""
+def _pick(turned, event, first, stop, values, room, out, place):  # type: ignore[no-untyped-def]
+    """Write the values of the hits from ``first`` to ``stop`` that an event has to ``out``; return where they end."""
     word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
     bits = between(turned[event, word], word << 6, first, stop)
     while word < last:
-        n = select(values, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
+        n = select(values, word << 6, bits, room, n)  # type: ignore[no-untyped-call]
         word += 1
         bits = turned[event, word]
-    return select(values, word << 6, between(bits, word << 6, first, stop), out, n)  # type: ignore[no-untyped-call]
+        if word % _TOGETHER == 0:
+            n, place = write_lines(room, n, out, place)  # type: ignore[no-untyped-call]
+    n = select(values, word << 6, between(bits, word << 6, first, stop), room, n)  # type: ignore[no-untyped-call]
+    write_past(room, n, out, place)
+    return place + n
 
 
 @inlined
-def _pick_short(turned, event, first, stop, ordinal, near, out):  # type: ignore[no-untyped-def]
+def _pick_short(turned, event, first, stop, ordinal, near, room, out, place):  # type: ignore[no-untyped-def]
     """Do the same for ordinals; words within the piece are near."""
     word, last, n = first >> 6, (stop - 1) >> 6, np.int64(0)
     bits = between(turned[event, word], word << 6, first, stop)
-    n = select(ordinal, word << 6, bits, out, n)  # type: ignore[no-untyped-call]
-    for inner in range(word + 1, last):
-        n = select_near(near.base[inner], near.offset, inner << 6, turned[event, inner], out, n)  # type: ignore[no-untyped-call]
+    n = select(ordinal, word << 6, bits, room, n)  # type: ignore[no-untyped-call]
+    for begin in range(word + 1, last, _TOGETHER):
+        for inner in range(begin, min(begin + _TOGETHER, last)):
+            n = select_near(near.base[inner], near.offset, inner << 6, turned[event, inner], room, n)  # type: ignore[no-untyped-call]
+        n, place = write_lines(room, n, out, place)  # type: ignore[no-untyped-call]
     if last > word:
         bits = between(turned[event, last], last << 6, first, stop)
-        n = select(ordinal, last << 6, bits, out, n)  # type: ignore[no-untyped-call]
-    return n
+        n = select(ordinal, last << 6, bits, room, n)  # type: ignore[no-untyped-call]
+    write_past(room, n, out, place)
+    return place + n
 
 
 @inlined

@@ -18,12 +18,13 @@ from numba.extending import intrinsic, overload
 from index.block.instructions import address
 from index.block.lanes import Lanes
 from index.block.layout import UInt64s
+from index.kernel import inlined
 
 _LINE = 512
 """Bits of a line of the cache."""
 
-_WORDS = 8
-"""Words of a line of the cache."""
+_BYTES, _WORDS = _LINE // 8, _LINE // 64
+"""Bytes and words of a line of the cache."""
 
 
 def spread_row(lanes: Lanes, squares: UInt64s, row: int, turned: UInt64s, word: int) -> None:
@@ -46,6 +47,18 @@ def write_past(values: npt.NDArray[Any], count: int, out: npt.NDArray[Any], begi
     out[begin : begin + count] = values[:count]
 
 
+def write_lines(values, count, out, begin):  # type: ignore[no-untyped-def]
+    """Do the same, but leave what does not fill a line, and move it to the front of the values.
+
+    Returns
+    -------
+    left, place
+        How many are left, and where the first of them belongs.
+    """
+    out[begin : begin + count] = values[:count]
+    return 0, begin + count
+
+
 @overload(spread_row)
 def _spread_row(lanes, squares, row, turned, word):  # type: ignore[no-untyped-def]
     return lambda lanes, squares, row, turned, word: _spread(lanes, squares, np.int64(row), turned, np.int64(word))  # type: ignore[call-arg]
@@ -53,27 +66,41 @@ def _spread_row(lanes, squares, row, turned, word):  # type: ignore[no-untyped-d
 
 @overload(write_past)
 def _write_past(values, count, out, begin):  # type: ignore[no-untyped-def]
-    size = values.dtype.bitwidth // 8
-    lanes = _LINE // 8 // size
-
     def by_lines(values, count, out, begin):  # type: ignore[no-untyped-def]
-        i, first = np.int64(0), min(count, (-_place_of(out, np.int64(begin)) & (_LINE // 8 - 1)) // size)  # type: ignore[call-arg]
-        while i < first:
+        for i in range(_whole_lines(values, count, out, begin), count):
             out[begin + i] = values[i]
-            i += 1
-        while i + lanes <= count:
-            _line(values, i, out, np.int64(begin + i))
-            i += lanes
-        while i < count:
-            out[begin + i] = values[i]
-            i += 1
 
     return by_lines
 
 
+@overload(write_lines)
+def _write_lines(values, count, out, begin):  # type: ignore[no-untyped-def]
+    def by_lines(values, count, out, begin):  # type: ignore[no-untyped-def]
+        i = _whole_lines(values, count, out, begin)
+        _to_front(values, i)  # type: ignore[call-arg]
+        return count - i, begin + i
+
+    return by_lines
+
+
+@inlined
+def _whole_lines(values, count, out, begin):  # type: ignore[no-untyped-def]
+    """Copy what stands before the first whole line of ``out``, and the lines; return how many values that were."""
+    size = np.int64(values.itemsize)
+    lanes = _BYTES // size
+    i, first = np.int64(0), min(count, (-_place_of(out, np.int64(begin)) & (_BYTES - 1)) // size)  # type: ignore[call-arg]
+    while i < first:
+        out[begin + i] = values[i]
+        i += 1
+    while i + lanes <= count:
+        _line(values, i, out, np.int64(begin + i))
+        i += lanes
+    return i
+
+
 def _past_the_cache(builder: Any, store: Any) -> None:
     store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
-    store.align = _LINE // 8
+    store.align = _BYTES
 
 
 @intrinsic
@@ -103,6 +130,23 @@ def _line(_typing, values, first, out, at):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(values, first, out, at), generate
+
+
+@intrinsic
+def _to_front(_typing, values, first):  # type: ignore[no-untyped-def]
+    """Copy a line of values to the front of them."""
+    width = values.dtype.bitwidth
+    vector = ir.VectorType(ir.IntType(width), _LINE // width)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array, at = arguments
+        given = builder.load(address(context, builder, signature.args[0], array, [at], vector))
+        given.align = width // 8
+        front = address(context, builder, signature.args[0], array, [ir.Constant(at.type, 0)], vector)
+        builder.store(given, front).align = width // 8
+        return context.get_dummy_value()
+
+    return types.void(values, first), generate
 
 
 @intrinsic

@@ -130,16 +130,20 @@ def test_chunks_are_written_where_their_events_belong(density: float) -> None:
 
 @pytest.mark.parametrize("tile", [1, 63, 64, 100, 1 << 16])
 @pytest.mark.parametrize("run", [1, 10, 1 << 16])
-@pytest.mark.parametrize("several", [2, 150])
-def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces end within words and at their ends, and hold one score or some; 2 or 150 scores are among 500 hits."""
+@pytest.mark.parametrize(("count", "several"), [(500, 2), (500, 150), (4500, 150)])
+def test_hits_are_written_piece_by_piece(
+    tile: int, run: int, count: int, several: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces end within words and at their ends, and hold one score or some; 2 or 150 scores are among the hits."""
     monkeypatch.setattr(dealing, "_TILE", tile)
     monkeypatch.setattr(dealing, "_RUN", run)
     rng = np.random.default_rng(tile + run + several)
-    rows = [(2 * owner, int(rng.integers(several)), rng.choice(70, 15, False).tolist()) for owner in range(500)]
-    out = written([_part(_hits(rows, 2), len(rows), FIRST, 70)], ORDER)
+    rows = [(2 * owner, int(rng.integers(several)), rng.choice(70, 15, False).tolist()) for owner in range(count)]
+    owners = Owners(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(count, np.uint8))
+    out = written([_part(_hits(rows, 2), len(rows), FIRST, 70, owners)], ORDER)
     assert _listed(out) == _expected(rows)
-    assert (out.run is not None) == (several == 2 and run < 500), "few scores are told in runs, many one by one"
+    in_runs = run * several < count and count * 15 // 70 >= 4 * several
+    assert (out.run is not None) == in_runs, "few scores are told in runs, many one by one"
 
 
 @pytest.mark.parametrize("tile", [100, 1 << 16])
@@ -148,13 +152,16 @@ def test_hits_are_written_piece_by_piece(tile: int, run: int, several: int, monk
 def test_ordinals_near_and_far_are_dealt(
     tile: int, density: float, apart: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 64 hits the last is just less, or more, than short numbers say behind the first; some words are empty."""
+    """Of 64 hits the last is just less, or more, than short numbers say behind the first; some words are empty.
+
+    They are more words than are picked before some are written.
+    """
     monkeypatch.setattr(dealing, "_TILE", tile)
     monkeypatch.setattr(dealing, "_RUN", 1)
     rng = np.random.default_rng(apart)
-    held = rng.random((900, 64)) < density
-    rows = [(2 * apart * i, 5 if i < 700 else 4, np.flatnonzero(held[i]).tolist()) for i in range(900)]
-    owners = Owners(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(900 * apart, np.uint8))
+    held = rng.random((4500, 64)) < density
+    rows = [(2 * apart * i, 5 if i < 3700 else 4, np.flatnonzero(held[i]).tolist()) for i in range(4500)]
+    owners = Owners(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(4500 * apart, np.uint8))
     hits = [row for row in rows if row[2]]
     out = written([_part(_hits(hits, 1), len(hits), FIRST, 64, owners)], ORDER)
     assert _listed(out) == _expected(hits)

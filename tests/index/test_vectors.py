@@ -16,7 +16,7 @@ from index.block.comparing import AT_ONCE, inside
 from index.block.exchanging import turn
 from index.block.lanes import everywhere, load, some, store
 from index.block.selecting import has, list_words, select, select_near
-from index.block.streaming import spread_row, write_past
+from index.block.streaming import spread_row, write_lines, write_past
 from index.kernel import kernel
 
 INT32S = st.integers(-(2**31), 2**31 - 1)
@@ -74,6 +74,19 @@ def copy_stretches(values, cuts, out, begin):  # type: ignore[no-untyped-def]
         write_past(values, cuts[i], out, begin)  # type: ignore[no-untyped-call]
         begin += cuts[i] + 7
     return begin
+
+
+@kernel
+def copy_by_lines(values, cuts, room, out, begin):  # type: ignore[no-untyped-def]
+    """Copy the values one behind the other, as many at a time as the cuts say; return the end."""
+    taken, n = 0, np.int64(0)
+    for i in range(len(cuts)):
+        for _ in range(cuts[i]):
+            room[n] = values[taken]
+            n, taken = n + 1, taken + 1
+        n, begin = write_lines(room, n, out, begin)  # type: ignore[no-untyped-call]
+    write_past(room, n, out, begin)  # type: ignore[no-untyped-call]
+    return begin + n
 
 
 @kernel
@@ -197,6 +210,18 @@ def test_values_are_copied_past_the_cache(kind: type[np.int32] | type[np.int64],
         expected[at : at + cut] = values[:cut]
         at += cut + 7
     assert copy_stretches(values, np.array(cuts, np.int64), out, begin) == at
+    assert out.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@given(cuts=st.lists(st.integers(0, 90), max_size=20), begin=st.integers(0, 40))
+def test_values_are_copied_line_by_line(kind: type[np.int32] | type[np.int64], cuts: list[int], begin: int) -> None:
+    """What does not fill a line is copied with what comes later, and nothing beside."""
+    values, out = np.arange(100, 2000, dtype=kind), np.full(2000, -1, kind)
+    expected = out.copy()
+    expected[begin : begin + sum(cuts)] = values[: sum(cuts)]
+    room = np.empty(16 + 90 + 64, kind)
+    assert copy_by_lines(values, np.array(cuts, np.int64), room, out, begin) == begin + sum(cuts)
     assert out.tolist() == expected.tolist()
 
 
