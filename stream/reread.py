@@ -63,7 +63,7 @@ class Rereader(NamedTuple):
     checkpoint: Path
 
     def frame(self, spark: SparkSession, batch: int, end: Offsets) -> DataFrame:
-        """Return a batch's records as `stream.batches.start_query` gives them to its function, a task a partition."""
+        """Return a batch's records as `running_queries.start_query` gives them to its function, a task a partition."""
         start = batch_start_offsets(self.checkpoint, batch, self.topic)
         ranges = [(partition, start.get(partition, 0), offset) for partition, offset in sorted(end.items())]
         # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.

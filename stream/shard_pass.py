@@ -25,7 +25,7 @@ def match_shards(frame: DataFrame, task: MatchTask, partitions: int) -> DataFram
     Parameters
     ----------
     frame
-        The micro-batch, as `stream.batches.start_query` reads it.
+        The micro-batch, as `stream.running_queries.start_query` reads it.
     task
         The micro-batch's constants.
     partitions
