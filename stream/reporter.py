@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from schemas.errors import TocsinError
 from stream import metrics
 from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
@@ -30,13 +29,23 @@ class MetricsRecord(msgspec.Struct):
 
 
 class Reporter:
-    """Says what the job does; the metrics come at most every ``interval`` seconds."""
+    """Says what the job does; the metrics come at most every ``interval`` seconds.
+
+    Parameters
+    ----------
+    interval
+        From one line of metrics to the next.
+    file
+        What they are appended to as well; `stream.readiness` has seen that it can be written, or the job has not begun.
+    log_format
+        How lines on stderr look.
+    """
 
     def __init__(self, interval: float, file: str | None, log_format: LogFormat = "text") -> None:
         self._json = log_format == "json"
         self._console = Console(stderr=True, highlight=False)
         self._interval = interval
-        self._file = None if file is None else _metrics_file(Path(file))
+        self._file = None if file is None else Path(file)
         self._can_write = True
         self._due = time.monotonic() + interval
         self._catch_up = CatchUp()
@@ -79,19 +88,6 @@ class Reporter:
             self._can_write = False
         else:
             self._can_write = True
-
-
-def _metrics_file(file: Path) -> Path:
-    """Return the file that metrics go to, in a folder that is there, or refuse it before the job begins."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.open("ab").close()
-    except OSError as error:
-        raise TocsinError(
-            f"the metrics can't be written to {file}: {error.strerror}; name a file that this process may write to "
-            f"(job.metrics_file), or none"
-        ) from error
-    return file
 
 
 def lag(end: Offsets, position: Offsets) -> int:

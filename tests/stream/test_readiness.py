@@ -25,6 +25,12 @@ def test_settings_that_a_job_can_run_with_pass(tmp_path: Path) -> None:
         check(tmp_path, f"job.master={master}", "events.format=avro", "events.schema_file=@/events.avsc")
 
 
+def test_the_folders_of_the_files_that_the_job_writes_are_made(tmp_path: Path) -> None:
+    check(tmp_path, "job.log_file=@/some/where/spark.log", "job.metrics_file=@/else/where/metrics.jsonl")
+    assert (tmp_path / "some" / "where").is_dir()
+    assert (tmp_path / "else" / "where" / "metrics.jsonl").read_bytes() == b""
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -39,6 +45,7 @@ def test_settings_that_a_job_can_run_with_pass(tmp_path: Path) -> None:
         (["job.master=locl[2]"], r"job.master is 'locl\[2\]', which names no place where Spark runs; give local"),
         (["job.log_file=@/events.avsc/log"], r"log can't be written .*; let job.log_file name one in a folder"),
         (["job.metrics_file=@"], r"can't be written .*; let job.metrics_file name one in a folder"),
+        (["job.metrics_file=@/events.avsc/m"], r"m can't be written .*; let job.metrics_file name one in a folder"),
     ],
 )
 def test_what_a_job_can_not_run_with_is_told(settings: list[str], words: str, tmp_path: Path) -> None:
