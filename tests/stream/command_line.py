@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-TOCSIN = str(Path(sys.executable).with_name("tocsin"))
+from tests.stream.console import TOCSIN
+
 PATIENCE = 60.0
 
 

@@ -15,8 +15,8 @@ from index.block.engine import BlockEngine
 from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.json_codec import decode_subscription
+from tests.stream.console import TOCSIN
 
-TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 PRINTING = [
     "--version",
     "--help",

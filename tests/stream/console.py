@@ -1,0 +1,43 @@
+"""The console script, run as a shell would without a broker, and an event for it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TOCSIN = str(Path(sys.executable).with_name("tocsin"))
+ESCAPE = "\x1b"
+
+
+def tocsin(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the console script as a shell would, in a pipe."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
+    return subprocess.run(
+        [TOCSIN, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=clean | environment,
+    )
+
+
+def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[str, subprocess.CompletedProcess[str]]]:
+    """Run several command lines side by side, since most of a run is the interpreter's start."""
+    calls = list(calls)
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(lambda call: tocsin(*call, **options), calls)
+        yield from zip(map(shlex.join, calls), results, strict=True)
+
+
+def event_file(folder: Path) -> str:
+    """Write an event that has strings and a number, and return where it is."""
+    file = folder / "event.json"
+    file.write_text('{"origin": "JFK", "carrier": ["B6", "AA"], "dep_delay": 75}')
+    return str(file)
