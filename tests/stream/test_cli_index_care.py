@@ -27,8 +27,9 @@ from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
 from stream.lock import FolderLock
 from tests.conftest import BrokerAddress
-from tests.stream.test_cli_broker import CommandLine
-from tests.stream.test_cli_index import TOCSIN, lines, records, run, tocsin
+from tests.stream.command_line import CommandLine
+from tests.stream.console import TOCSIN
+from tests.stream.index_commands import lines, records, run, tocsin
 
 FILTERS = {
     "late": "origin = 'JFK' and dep_delay > 60 and (gate exists or not carrier = 'AA')",

@@ -1,9 +1,12 @@
-"""``tocsin verify`` with the events of the topic."""
+"""``tocsin verify``: the index against brute force, with the events of a file and with those of the topic."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from index.block.engine import BlockEngine
 from index.segment import write_segment
@@ -11,7 +14,63 @@ from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
 from schemas.records import Subscription
 from tests.conftest import BrokerAddress
-from tests.stream.test_cli_broker import CommandLine
+from tests.stream.command_line import CommandLine
+from tests.stream.index_commands import EVENT, event_file, flights_index, lines, records, run, tocsin
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return flights_index(tmp_path_factory.mktemp("cli-index"))
+
+
+@pytest.fixture(scope="module")
+def event(index: Path) -> str:
+    return event_file(index.parent)
+
+
+def test_verify_ends_with_0_when_nothing_differs(index: Path, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text("\n".join(json.dumps(EVENT | {"dep_delay": delay}) for delay in range(0, 1_000, 10)))
+    (said,) = lines(run(index, "verify", str(file), "--sample", "40"))
+    assert said.startswith("version 1: 40 events × 6 subscriptions: ")
+    assert said.endswith(" matches, no difference")
+    (plain,) = records(tocsin(index, "verify", str(file), "--json"))
+    assert (plain["events"], plain["differing"], plain["complete"]) == (50, 0, True)
+    assert plain["matches"] == 100
+
+
+def test_verify_leaves_out_what_is_no_event_and_says_so(index: Path) -> None:
+    result = tocsin(index, "verify", "-", stdin='{"a": 1}\n\n[1]\nnonsense\n')
+    assert result.returncode == 0
+    assert "1 event ×" in result.stdout
+    assert result.stderr == "2 records left out, no events that the job would accept\n"
+    nothing = tocsin(index, "verify", "-", stdin="")
+    assert (nothing.returncode, nothing.stderr.startswith("tocsin: there are no events")) == (1, True)
+
+
+def test_verify_ends_with_1_and_explains_each_difference(index: Path, event: str, tmp_path: Path) -> None:
+    """The engine's arrays are those of other subscriptions than the bodies, as after a bug in the engine."""
+    bad = tmp_path / "bad"
+    swapped = [Subscription(id_, parse_filter("origin = 'LGA'")) for id_ in ("a", "b")]
+    told = [Subscription(id_, parse_filter("origin = 'JFK'^2")) for id_ in ("a", "b")]
+
+    class Wrong(BlockEngine):
+        def build(self, subscriptions: Any) -> Any:
+            return super().build(swapped)
+
+    IndexWriter(bad).publish([write_segment(bad, Wrong(), told)], [], {})
+    result = run(bad, "verify", event)
+    assert (result.returncode, result.stderr) == (1, "")
+    shown = result.stdout.splitlines()
+    assert shown[0] == "version 1: 1 event × 2 subscriptions: 2 matches, 2 differences"
+    assert "a: the index says no match, brute force says a match of score 2, for the event" in shown
+    assert "a matches, score 2" in shown
+    (plain,) = [json.loads(line) for line in tocsin(bad, "verify", event, "--json").stdout.splitlines()]
+    assert [(d["subscription"], d["expected"], d["found"]) for d in plain["differences"]] == [
+        ("a", 2.0, None),
+        ("b", 2.0, None),
+    ]
+    assert plain["differences"][0]["explanation"]["matches"] is True
 
 
 def test_the_latest_events_of_the_topic_are_matched_and_nothing_is_created(

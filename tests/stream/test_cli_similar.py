@@ -1,0 +1,37 @@
+"""``tocsin similar``: subscriptions that say the same, and those that come nearest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stream.index_commands import FILTERS, flights_index, lines, records, run, tocsin
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return flights_index(tmp_path_factory.mktemp("cli-index"))
+
+
+def test_similar_lists_the_same_first_then_the_nearest(index: Path) -> None:
+    wanted = "dep_delay > 60 and origin in ('JFK') and (gate exists or carrier != 'AA')"
+    found = records(tocsin(index, "similar", wanted, "--json"))
+    assert [(entry["subscription"], entry["relation"]) for entry in found[:3]] == [
+        ("late-jfk", "same"),
+        ("same-jfk", "same"),
+        ("far", "near"),
+    ]
+    assert found[0]["filter"] == FILTERS["late-jfk"]
+    table = lines(run(index, "similar", wanted, "--limit", "2"))
+    assert [line.split("\t") for line in table] == [
+        ["similarity", "relation", "subscription", "filter"],
+        ["1.00", "same", "late-jfk", FILTERS["late-jfk"]],
+        ["1.00", "same", "same-jfk", found[1]["filter"]],
+    ]
+
+
+def test_similar_says_when_nothing_is(index: Path) -> None:
+    result = tocsin(index, "similar", "nothing = 'like it'")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "none of 6 subscriptions" in result.stderr
