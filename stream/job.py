@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -129,34 +131,48 @@ class Job:
             self._match(spark, queries, prepared, ends)
         except Stopping:
             pass
-        except TocsinError as error:
-            self._stop.begin(error)
-            raise
-        except Exception:  # of calls to Java: each may be the first one after its end
-            queries.check_machine(NOTICE_SECONDS)
-            raise
         finally:
-            self._state.enter("stopping")
             queries.shut_down()
 
     def _match(self, spark: SparkSession, queries: RunningQueries, prepared: Prepared, ends: clients.TopicEnds) -> None:
         """Load the index, match events with it, and watch over that until the job is to stop."""
         settings, topics = self._settings, self._settings.topics
         plans = QueryPlans(settings, self._place, self._checkpoint, ends, prepared, self._metrics, self._reporter.say)
-        awake = wake(spark)
-        with Heartbeat(spark, settings.job.heartbeat_seconds, self._metrics.idle_seconds):
+        beats = Heartbeat(spark, settings.job.heartbeat_seconds, self._metrics.idle_seconds)
+        with beats, ExitStack() as later, self._ending(queries):
+            awake = wake(spark)
             queries.start(plans.subscriptions(), clients.spark_options(settings))
             await_load(prepared.progress, ends.of(topics.subscriptions), queries, self._stop, self._tell)
             if not settings.job.master.startswith("local"):  # on hosts with no compiled kernels that takes a minute
                 await_workers(awake, queries, self._stop)
-            with self._compactor() as compactor:  # merges would take the cores from the load
-                # Where nothing was committed there is no lag of events that the topic has let go of.
-                self._metrics.begin_at(ends.beginnings(topics.events) | prepared.events_output.committed)
-                queries.start(plans.events(), clients.spark_options(settings))
-                self._ready()
-                watch = self._watch(queries, compactor, prepared, ends)
-                while not self._stop.wait(0.1):
-                    watch.look()
+            compactor = later.enter_context(self._compactor())  # merges would take the cores from the load
+            # Where nothing was committed there is no lag of events that the topic has let go of.
+            self._metrics.begin_at(ends.beginnings(topics.events) | prepared.events_output.committed)
+            queries.start(plans.events(), clients.spark_options(settings))
+            self._ready()
+            watch = self._watch(queries, compactor, prepared, ends)
+            while not self._stop.wait(0.1):
+                watch.look()
+
+    @contextmanager
+    def _ending(self, queries: RunningQueries) -> Iterator[None]:
+        """Let an error that ends the block begin the stop, so that it is as short, and say that the job is stopping.
+
+        It comes before anything else ends: the compaction alone may take half of the time.
+        """
+        try:
+            yield
+        except Stopping:
+            raise
+        except TocsinError as error:
+            self._stop.begin(error)
+            raise
+        except Exception as error:  # of calls to Java: each may be the first one after its end
+            queries.check_machine(NOTICE_SECONDS)
+            self._stop.begin(f"an internal error ended the job: {type(error).__name__}: {error}")
+            raise
+        finally:
+            self._state.enter("stopping")
 
     def _tell(self, state: str) -> None:
         self._reporter.say(state)
