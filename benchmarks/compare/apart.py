@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import multiprocessing
 import resource
@@ -46,7 +47,9 @@ def run_apart(
     ours, theirs = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("fork")
     process = context.Process(target=_run, args=(theirs, make, subscriptions, events, bounds))
+    gc.freeze()  # what stands now is not the child's to collect: it may belong to threads that the child has not
     process.start()
+    gc.unfreeze()
     theirs.close()
     try:
         found = ours.recv()
@@ -54,7 +57,8 @@ def run_apart(
         process.join()
         if process.exitcode == -signal.SIGXCPU:
             raise Unable(f"took longer than {bounds.seconds:,.0f} s") from None
-        raise Unable(f"ended, most likely for want of memory (more than {bounds.gigabytes:g} GB)") from None
+        want = f"most likely for want of memory (more than {bounds.gigabytes:g} GB)"
+        raise Unable(f"ended with {_named(process.exitcode)}, {want}") from None
     finally:
         process.kill()
         process.join()
@@ -62,6 +66,11 @@ def run_apart(
         raise found
     run: Run = found
     return run
+
+
+def _named(code: int | None) -> str:
+    """Return an exit code, or the signal that it stands for, in words."""
+    return f"code {code}" if code is None or code >= 0 else signal.Signals(-code).name
 
 
 def _run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -78,6 +79,8 @@ class Stub:
             self._held = np.ones(2**30)
         if self._what == "death":
             os._exit(1)
+        if self._what == "signal":
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def match(self, events: Sequence[Event]) -> Outcome:
         return NOBODY
@@ -90,7 +93,8 @@ class Stub:
         ("wrong", BOUNDS, WrongAnswer, "differs"),
         ("forever", Bounds(1, 4), Unable, "took longer than 1 s"),
         ("memory", Bounds(60, 1), Unable, "more than 1 GB"),
-        ("death", BOUNDS, Unable, "ended"),
+        ("death", BOUNDS, Unable, "ended with code 1, most likely"),
+        ("signal", BOUNDS, Unable, "ended with SIGTERM, most likely"),
     ],
 )
 def test_a_contender_that_fails_is_told_and_ends_nothing(
