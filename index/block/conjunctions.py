@@ -6,8 +6,8 @@ What comes out is what `index.block.programs.Compiler.compile` makes of the same
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,40 @@ _INSERTED = 48
 """Clauses of so many literals are sorted by insertion."""
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
+class Literals(NamedTuple):
+    """The literals of plain clauses, the least probable first: int64 [clauses + 1], int32, int32; see `Clauses`."""
+
+    start: Int64s
+    literal: Int32s
+    leaf: Int32s
+
+
+class Plan(NamedTuple):
+    """What is decided of clauses before any program is written.
+
+    Attributes
+    ----------
+    chosen
+        int64 [clauses]: where the literal stands under which the clause is posted, -1 for none.
+    simple, bound
+        bool, int64 [clauses]: as in `Programs`.
+    lengths
+        int64 [3, clauses]: how many access rows, parts and words of a score program it has.
+    """
+
+    chosen: Int64s
+    simple: Bools
+    bound: Int64s
+    lengths: Int64s
+
+    @classmethod
+    def of(cls, count: int) -> Plan:
+        """Return room for so many clauses."""
+        chosen, bound = np.empty(count, np.int64), np.empty(count, np.int64)
+        return cls(chosen, np.empty(count, np.bool_), bound, np.empty((3, count), np.int64))
+
+
+class Parts(NamedTuple):
     """The code of conjuncts in columns: first that of every literal, by its number, then that of trees.
 
     Attributes
@@ -55,8 +87,7 @@ class Parts:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Programs:
+class Programs(NamedTuple):
     """Compiled clauses in columns; see `index.block.programs.Program` for what they mean.
 
     Attributes
@@ -100,88 +131,78 @@ class Programs:
 
 def compile_clauses(clauses: Clauses, compiler: Compiler, literals: LiteralTable, leaves: LeafTable) -> Programs:
     """Compile all clauses: conjunctions of literals by kernels, trees by the compiler."""
-    count = len(clauses.owner)
     trees = np.fromiter(clauses.trees, np.int64, len(clauses.trees))
     others = [compiler.compile(clause) for clause in clauses.trees.values()]
-    literal, leaf = _by_probability(clauses, literals)
-    chosen, simple = np.empty(count, np.int64), np.empty(count, np.bool_)
-    bound, fixed = np.empty(count, np.int64), np.zeros(count, np.int64)
-    lengths = np.empty((3, count), np.int64)
-    even = leaves.even
-    _plan(
-        clauses.start,
-        literal,
-        leaf,
-        literals.access_start,
-        literals.has_row,
-        literals.exact,
-        even,
-        leaves.bound,
-        chosen,
-        simple,
-        bound,
-        lengths,
-    )
-    simple[trees] = False
+    own, plan = _by_probability(clauses, literals), Plan.of(len(clauses.owner))
+    plan_clauses(own, literals.access_start, literals.has_row, literals.exact, leaves, plan)
+    plan.simple[trees] = False
     for row, member in enumerate(("access", "parts", "score")):
-        lengths[row, trees] = [len(getattr(other, member)) for other in others]
-    access_start, part_start, score_start = (starts_of(row, count) for row in lengths)
-    access, part, score = (np.empty(start[-1], np.int32) for start in (access_start, part_start, score_start))
-    part_leaf = np.full(len(part), NO_SCORE, np.int32)
-    names_leaf = np.ones(len(score), np.bool_)
-    access_leaf, varying = np.full(count, NO_LEAF, np.int32), np.zeros(count, np.int32)
-    plain = np.ones(count, np.bool_)
+        plan.lengths[row, trees] = [len(getattr(other, member)) for other in others]
+    programs = _room(plan, literals, others)
+    plain = np.ones(len(clauses.owner), np.bool_)
     plain[trees] = False
-    _fill_parts(
-        plain, clauses.start, literal, leaf, chosen, literals.access_start, literals.access,
-        access_start, access, access_leaf, part_start, part, part_leaf,
-    )  # fmt: skip
-    _fill_scores(clauses.start, clauses.leaf, simple, even, leaves.points, score_start, score, fixed, varying)
-    scoring = np.full(count, SUM, np.uint8)
-    parts = _place_trees(trees, others, literals, access_start, access, part_start, part)
-    score[places_of(score_start[trees], lengths[2, trees])] = _flat(other.score for other in others)
-    names_leaf[places_of(score_start[trees], lengths[2, trees])] = _flat(leaf_words(other) for other in others)
-    scoring[trees] = [other.scoring for other in others]
-    fixed[trees] = [other.fixed for other in others]
-    varying[trees] = [other.varying for other in others]
-    bounds = bound.astype(np.float64)
-    bounds[trees] = [other.bound for other in others]
+    fill_parts(plain, own, plan.chosen, literals.access_start, literals.access, programs)
+    fill_scores(clauses.start, clauses.leaf, leaves, programs)
+    _place_trees(trees, others, len(literals.row), programs)
+    return programs
+
+
+def _room(plan: Plan, literals: LiteralTable, trees: Sequence[Program]) -> Programs:
+    """Return programs as long as planned, of which only what the clauses have in common is filled in."""
+    count = len(plan.chosen)
+    access_start, part_start, score_start = (starts_of(row, count) for row in plan.lengths)
+    access, part, score = (np.empty(start[-1], np.int32) for start in (access_start, part_start, score_start))
+    compiled = [c for p in trees for c, literal in zip(p.parts, p.literals, strict=True) if literal < 0]
     return Programs(
-        access_start, access, part_start, part, part_leaf, simple, access_leaf, bounds, scoring, fixed, varying,
-        score_start, score, names_leaf, parts,
-        max((part.depth for other in others for part in other.parts), default=0),
-        max((other.score_depth for other in others), default=0),
-    )  # fmt: skip
+        access_start,
+        access,
+        part_start,
+        part,
+        part_leaf=np.full(len(part), NO_SCORE, np.int32),
+        simple=plan.simple,
+        access_leaf=np.full(count, NO_LEAF, np.int32),
+        bound=plan.bound.astype(np.float64),
+        scoring=np.full(count, SUM, np.uint8),
+        fixed=np.zeros(count, np.int64),
+        varying=np.zeros(count, np.int32),
+        score_start=score_start,
+        score=score,
+        names_leaf=np.ones(len(score), np.bool_),
+        parts=Parts.of(literals, compiled),
+        depth=max((part.depth for tree in trees for part in tree.parts), default=0),
+        score_depth=max((tree.score_depth for tree in trees), default=0),
+    )
 
 
-def _by_probability(clauses: Clauses, literals: LiteralTable) -> tuple[Int32s, Int32s]:
+def _by_probability(clauses: Clauses, literals: LiteralTable) -> Literals:
     """Return the literals of each clause, and their leaves, the least probable first."""
-    literal, leaf = clauses.literal.copy(), clauses.leaf.copy()
+    own = Literals(clauses.start, clauses.literal.copy(), clauses.leaf.copy())
     lengths = np.diff(clauses.start)
     if lengths.max(initial=0) <= _INSERTED:
-        _insert(clauses.start, literals.probability, literal, leaf)
-        return literal, leaf
-    order = np.lexsort((literals.probability[literal], np.repeat(np.arange(len(lengths)), lengths)))
-    return literal[order], leaf[order]
+        _insert(own, literals.probability)
+        return own
+    order = np.lexsort((literals.probability[own.literal], np.repeat(np.arange(len(lengths)), lengths)))
+    return Literals(clauses.start, own.literal[order], own.leaf[order])
 
 
-def _place_trees(
-    trees: Int64s,
-    programs: Sequence[Program],
-    literals: LiteralTable,
-    access_start: Int64s,
-    access: Int32s,
-    part_start: Int64s,
-    part: Int32s,
-) -> Parts:
-    """Put the access rows and parts of trees where they belong; return all parts."""
-    access[places_of(access_start[trees], np.diff(access_start)[trees])] = _flat(p.access for p in programs)
-    own = _flat(p.literals for p in programs)
+def _place_trees(trees: Int64s, others: Sequence[Program], literals: int, programs: Programs) -> None:
+    """Put the programs of trees where they belong; their own parts are numbered behind so many literals."""
+
+    def places(start: Int64s) -> Int64s:
+        return places_of(start[trees], np.diff(start)[trees])
+
+    programs.access[places(programs.access_start)] = _flat(other.access for other in others)
+    own = _flat(other.literals for other in others)
     branches = own < 0
-    own[branches] = len(literals.row) + np.arange(int(branches.sum()))
-    part[places_of(part_start[trees], np.diff(part_start)[trees])] = own
-    compiled = [c for p in programs for c, literal in zip(p.parts, p.literals, strict=True) if literal < 0]
-    return Parts.of(literals, compiled)
+    own[branches] = literals + np.arange(int(branches.sum()))
+    programs.part[places(programs.part_start)] = own
+    words = places(programs.score_start)
+    programs.score[words] = _flat(other.score for other in others)
+    programs.names_leaf[words] = _flat(leaf_words(other) for other in others)
+    programs.bound[trees] = [other.bound for other in others]
+    programs.scoring[trees] = [other.scoring for other in others]
+    programs.fixed[trees] = [other.fixed for other in others]
+    programs.varying[trees] = [other.varying for other in others]
 
 
 def _flat(lists: Iterable[Iterable[int]]) -> Int32s:
@@ -189,82 +210,83 @@ def _flat(lists: Iterable[Iterable[int]]) -> Int32s:
 
 
 @kernel
-def _insert(start, probability, literal, leaf):  # type: ignore[no-untyped-def]
+def _insert(own, probability):  # type: ignore[no-untyped-def]
+    """Sort the literals of each clause by insertion."""
+    start, literal, leaf = own
     for clause in range(len(start) - 1):
         for i in range(start[clause] + 1, start[clause + 1]):
             moved, its_leaf = literal[i], leaf[i]
-            own = probability[moved]
+            its_probability = probability[moved]
             j = i
-            while j > start[clause] and probability[literal[j - 1]] > own:
+            while j > start[clause] and probability[literal[j - 1]] > its_probability:
                 literal[j], leaf[j] = literal[j - 1], leaf[j - 1]
                 j -= 1
             literal[j], leaf[j] = moved, its_leaf
 
 
 @kernel
-def _plan(  # type: ignore[no-untyped-def]
-    start, literal, leaf, row_start, has_row, exact, even, leaf_bound, chosen, simple, bound, lengths
-):
+def plan_clauses(own, row_start, has_row, exact, leaves, plan):  # type: ignore[no-untyped-def]
     """Choose the literal under which a clause is posted, the rarest positive one, and count what will be written."""
-    for clause in range(len(chosen)):
-        chosen[clause], bound[clause] = -1, 0
+    start, literal, leaf = own
+    for clause in range(len(plan.chosen)):
+        chosen, bound = -1, np.int64(0)
         rows, scoring, is_even, implies = 1, 0, True, False
         for i in range(start[clause], start[clause + 1]):
             predicate = literal[i] >> 1
-            if chosen[clause] < 0 and not literal[i] & 1:
-                chosen[clause] = i
+            if chosen < 0 and not literal[i] & 1:
+                chosen = i
                 rows, implies = row_start[predicate + 1] - row_start[predicate], exact[predicate]
             if leaf[i] >= 0:
-                bound[clause] += leaf_bound[leaf[i]]
+                bound += leaves.bound[leaf[i]]
                 scoring += 1
-            is_even = is_even and has_row[predicate] and (leaf[i] < 0 or even[leaf[i]])
-        simple[clause] = is_even and rows == 1
-        implied = implies and rows <= COPIES
-        lengths[0, clause] = rows
-        lengths[1, clause] = start[clause + 1] - start[clause] - (1 if implied else 0)
-        lengths[2, clause] = 0 if simple[clause] else scoring
+            is_even = is_even and has_row[predicate] and (leaf[i] < 0 or leaves.even[leaf[i]])
+        simple, implied = is_even and rows == 1, implies and rows <= COPIES
+        plan.chosen[clause], plan.simple[clause], plan.bound[clause] = chosen, simple, bound
+        plan.lengths[0, clause] = rows
+        plan.lengths[1, clause] = start[clause + 1] - start[clause] - (1 if implied else 0)
+        plan.lengths[2, clause] = 0 if simple else scoring
 
 
 @kernel
-def _fill_parts(  # type: ignore[no-untyped-def]
-    plain, start, literal, leaf, chosen, row_start, row, access_start, access, access_leaf, part_start, part,
-    part_leaf,
-):  # fmt: skip
+def fill_parts(plain, own, chosen, row_start, row, programs):  # type: ignore[no-untyped-def]
+    """Write the access rows and the parts of plain clauses."""
+    start, literal, leaf = own
+    access_start, part_start = programs.access_start, programs.part_start
     for clause in range(len(plain)):
         if not plain[clause]:
             continue
-        place, own = access_start[clause], chosen[clause]
-        access[place] = ALL
-        if own >= 0:
-            first = row_start[literal[own] >> 1]
+        place, at = access_start[clause], chosen[clause]
+        programs.access[place] = ALL
+        if at >= 0:
+            first = row_start[literal[at] >> 1]
             for i in range(access_start[clause + 1] - place):
-                access[place + i] = row[first + i]
+                programs.access[place + i] = row[first + i]
         implied = part_start[clause + 1] - part_start[clause] < start[clause + 1] - start[clause]
         if implied:
-            access_leaf[clause] = leaf[own]
+            programs.access_leaf[clause] = leaf[at]
         to = part_start[clause]
         for i in range(start[clause], start[clause + 1]):
-            if implied and i == own:
+            if implied and i == at:
                 continue
-            part[to] = literal[i]
+            programs.part[to] = literal[i]
             if not literal[i] & 1:
-                part_leaf[to] = leaf[i]
+                programs.part_leaf[to] = leaf[i]
             to += 1
 
 
 @kernel
-def _fill_scores(start, leaf, simple, even, points, score_start, score, fixed, varying):  # type: ignore[no-untyped-def]
-    """What varies comes first; in each half the leaves stand as they were written."""
-    for clause in range(len(simple)):
-        if simple[clause]:
+def fill_scores(start, leaf, leaves, programs):  # type: ignore[no-untyped-def]
+    """Write the sums of clauses that are not simple: what varies, then what does not, as it was written in each."""
+    for clause in range(len(programs.simple)):
+        if programs.simple[clause]:
             continue
-        to = score_start[clause]
+        to = programs.score_start[clause]
         for fixes in (False, True):
             for i in range(start[clause], start[clause + 1]):
-                if leaf[i] >= 0 and even[leaf[i]] == fixes:
-                    score[to] = leaf[i]
+                if leaf[i] >= 0 and leaves.even[leaf[i]] == fixes:
+                    programs.score[to] = leaf[i]
                     to += 1
                     if fixes:
-                        fixed[clause] += points[leaf[i]]
+                        programs.fixed[clause] += leaves.points[leaf[i]]
                     else:
-                        varying[clause] += 1
+                        programs.varying[clause] += 1

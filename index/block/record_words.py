@@ -66,6 +66,25 @@ class WeightCodes(NamedTuple):
         return int(np.searchsorted(self.table, 0.0))
 
 
+class Shapes(NamedTuple):
+    """What is known of records before their words are written.
+
+    Attributes
+    ----------
+    second
+        int32 [records]: the second row of each.
+    implied
+        int64: the part that this row stands for, -1 for none.
+    heads, lengths
+        As in `Written`.
+    """
+
+    second: Int32s
+    implied: Int64s
+    heads: Int32s
+    lengths: Int64s
+
+
 class Written(NamedTuple):
     """What `write_records` returns.
 
@@ -109,23 +128,12 @@ def write_records(
         The leaves and the codes of their weights.
     """
     count = len(copies.clause)
-    implied, heads = np.empty(count, np.int64), np.empty(count, np.int32)
-    lengths = np.empty(count, np.int64)
-    parts = programs.parts
-    unit = leaves.even & (leaves.weight == 1.0)
-    _size(
-        *copies, second, programs.access_start, programs.access, programs.part_start, programs.part, programs.part_leaf,
-        programs.simple, programs.access_leaf, parts.row, parts.exact, parts.code_start, parts.code, weighs, unit,
-        implied, heads, lengths,
-    )  # fmt: skip
-    number, general = _numbered(copies.clause, order[heads[order] >> KIND_SHIFT >= GENERAL])
-    words = np.empty(lengths.sum(), np.int32)
-    _write(
-        *copies, number, heads, lengths, implied, programs.access_start, programs.access, programs.part_start,
-        programs.part, programs.part_leaf, programs.access_leaf, second, parts.row, parts.code_start, parts.code, lazy,
-        codes.code, codes.zero(), words,
-    )  # fmt: skip
-    return Written(heads, lengths, words, general)
+    shapes = Shapes(second, np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count, np.int64))
+    size_records(copies, programs, weighs, leaves.even & (leaves.weight == 1.0), shapes)
+    number, general = _numbered(copies.clause, order[shapes.heads[order] >> KIND_SHIFT >= GENERAL])
+    words = np.empty(shapes.lengths.sum(), np.int32)
+    fill_words(copies, programs, shapes, number, lazy, codes.code, codes.zero(), words)
+    return Written(shapes.heads, shapes.lengths, words, general)
 
 
 def _numbered(clause: Int64s, records: Int64s) -> tuple[Int32s, Int64s]:
@@ -144,101 +152,157 @@ def _numbered(clause: Int64s, records: Int64s) -> tuple[Int32s, Int64s]:
 
 
 @inlined
-def _positive(part, code_start, code):  # type: ignore[no-untyped-def]
-    return not code[code_start[part]] & NEGATED
+def _positive(part, parts):  # type: ignore[no-untyped-def]
+    return not parts.code[parts.code_start[part]] & NEGATED
 
 
 @inlined
-def _covered(row, first, second):  # type: ignore[no-untyped-def]
-    """Return whether a part's row is one of the two that a record is posted under."""
-    return row > ALL and row in (first, second)
+def _is_next(i, late, record, first, programs, shapes):  # type: ignore[no-untyped-def]
+    """Return whether part ``i`` is written among the late ones, which a row of the record implies all but exactly."""
+    row = programs.parts.row[programs.part[i]]
+    covered = row > ALL and row in (first, shapes.second[record])
+    return i != shapes.implied[record] and covered == late
 
 
 @kernel
-def _size(  # type: ignore[no-untyped-def]
-    clause, place, second, access_start, access, part_start, part, part_leaf, simple, access_leaf, row, exact,
-    code_start, code, weighs, unit, implied, heads, lengths,
-):  # fmt: skip
+def size_records(copies, programs, weighs, unit, shapes):  # type: ignore[no-untyped-def]
     """Set each record's head and length, and which part its second row stands for (one written twice is tested)."""
-    for record in range(len(clause)):
-        own = clause[record]
-        first, stop = part_start[own], part_start[own + 1]
-        implied[record] = -1
-        if second[record] != ALL:
-            for i in range(first, stop):
-                if row[part[i]] == second[record] and exact[part[i]]:
-                    implied[record] = i
-                    break
-        words, scoring, weighing, even = 0, 2, 0, True
-        for i in range(first, stop):
-            if i == implied[record]:
-                continue
-            words += code_start[part[i] + 1] - code_start[part[i]]
-            if simple[own] and _positive(part[i], code_start, code):
-                scoring += 1
-                at = code[code_start[part[i]]] >> ROW_SHIFT
-                if at < len(weighs) and weighs[at]:
-                    weighing += 1
-                    even = even and part_leaf[i] >= 0 and unit[part_leaf[i]]
-        if simple[own] and scoring <= TAIL_LIMIT and words <= WORDS_LIMIT:
-            at = access[access_start[own]]
-            if at < len(weighs) and weighs[at]:
-                weighing += 1
-                even = even and access_leaf[own] >= 0 and unit[access_leaf[own]]
-            at = second[record]
-            if at < len(weighs) and weighs[at]:
-                weighing += 1
-                even = even and part_leaf[implied[record]] >= 0 and unit[part_leaf[implied[record]]]
+    for record in range(len(copies.clause)):
+        own = copies.clause[record]
+        shapes.implied[record] = _implied(record, own, programs, shapes)
+        words = _words(record, own, programs, shapes)
+        scoring, weighing, even = _weighed(record, own, programs, weighs, unit, shapes)
+        if programs.simple[own] and scoring <= TAIL_LIMIT and words <= WORDS_LIMIT:
             tail = weighing if even else scoring
-            heads[record] = (UNIT if even else LINEAR) << KIND_SHIFT | tail << TAIL_SHIFT | words
-            lengths[record] = words + (0 if even else scoring)
+            shapes.heads[record] = (UNIT if even else LINEAR) << KIND_SHIFT | tail << TAIL_SHIFT | words
+            shapes.lengths[record] = words + (0 if even else scoring)
             continue
-        words += max(place[record], 0)
+        words += max(copies.place[record], 0)
         if words <= WORDS_LIMIT:
-            heads[record] = GENERAL << KIND_SHIFT | 1 << TAIL_SHIFT | words
-            lengths[record] = words + 1
+            shapes.heads[record] = GENERAL << KIND_SHIFT | 1 << TAIL_SHIFT | words
+            shapes.lengths[record] = words + 1
         else:
-            heads[record] = LONG << KIND_SHIFT
-            lengths[record] = words + 2
+            shapes.heads[record] = LONG << KIND_SHIFT
+            shapes.lengths[record] = words + 2
+
+
+@inlined
+def _implied(record, own, programs, shapes):  # type: ignore[no-untyped-def]
+    """Return the part for which the second row of a record stands, -1 where there is none."""
+    parts = programs.parts
+    if shapes.second[record] != ALL:
+        for i in range(programs.part_start[own], programs.part_start[own + 1]):
+            part = programs.part[i]
+            if parts.row[part] == shapes.second[record] and parts.exact[part]:
+                return np.int64(i)
+    return np.int64(-1)
+
+
+@inlined
+def _words(record, own, programs, shapes):  # type: ignore[no-untyped-def]
+    """Return how many words the parts of a record take."""
+    words, code_start = np.int64(0), programs.parts.code_start
+    for i in range(programs.part_start[own], programs.part_start[own + 1]):
+        if i != shapes.implied[record]:
+            words += code_start[programs.part[i] + 1] - code_start[programs.part[i]]
+    return words
+
+
+@inlined
+def _weighed(record, own, programs, weighs, unit, shapes):  # type: ignore[no-untyped-def]
+    """Return how many literals of a simple record have a weight, how many can score, and whether all these have 1.
+
+    The literals of its two rows are among the first, whether they can score or not.
+    """
+    scoring, weighing, even = np.int64(2), np.int64(0), True
+    if not programs.simple[own]:
+        return scoring, weighing, even
+    parts, implied = programs.parts, shapes.implied[record]
+    for i in range(programs.part_start[own], programs.part_start[own + 1]):
+        if i != implied and _positive(programs.part[i], parts):
+            scoring += 1
+            if _can_score(parts.code[parts.code_start[programs.part[i]]] >> ROW_SHIFT, weighs):
+                weighing += 1
+                even = even and _is_unit(programs.part_leaf[i], unit)
+    if _can_score(programs.access[programs.access_start[own]], weighs):
+        weighing += 1
+        even = even and _is_unit(programs.access_leaf[own], unit)
+    if _can_score(shapes.second[record], weighs):
+        weighing += 1
+        even = even and _is_unit(programs.part_leaf[implied], unit)
+    return scoring, weighing, even
+
+
+@inlined
+def _can_score(row, weighs):  # type: ignore[no-untyped-def]
+    return row < len(weighs) and weighs[row]
+
+
+@inlined
+def _is_unit(leaf, unit):  # type: ignore[no-untyped-def]
+    return leaf >= 0 and unit[leaf]
 
 
 @kernel
-def _write(  # type: ignore[no-untyped-def]
-    clause, place, number, heads, lengths, implied, access_start, access, part_start, part, part_leaf, access_leaf,
-    second, row, code_start, code, lazy, codes, zero, words,
-):  # fmt: skip
-    """A copy leaves to the earlier ones the events in which their access rows hold.
+def fill_words(copies, programs, shapes, number, lazy, codes, zero, words):  # type: ignore[no-untyped-def]
+    """Write the words of all records.
 
     Parts that a row of the record implies all but exactly, by a cover, stand last: few events fail them.
     """
-    to = 0
-    for record in range(len(clause)):
-        own, kind, begin = clause[record], heads[record] >> KIND_SHIFT, to
+    to = np.int64(0)
+    for record in range(len(copies.clause)):
+        own, kind, begin = copies.clause[record], shapes.heads[record] >> KIND_SHIFT, to
+        first = programs.access[programs.access_start[own]]
         if kind == LONG:
-            words[to] = lengths[record] - 2
+            words[to] = shapes.lengths[record] - 2
             to += 1
-        first = access[access_start[own]]
-        for late in (False, True):
-            for i in range(part_start[own], part_start[own + 1]):
-                if i != implied[record] and _covered(row[part[i]], first, second[record]) == late:
-                    for j in range(code_start[part[i]], code_start[part[i] + 1]):
-                        words[to] = code[j]
-                        to += 1
+        to = _write_parts(record, own, first, programs, shapes, words, to)
         if kind >= GENERAL:
-            for i in range(access_start[own], access_start[own] + max(place[record], 0)):
-                other = access[i]
-                words[to] = other << ROW_SHIFT | (LAZY if lazy[other] else 0) | NEGATED | LAST
-                to += 1
+            to = _write_earlier(own, copies.place[record], programs, lazy, words, to)
             words[to] = number[record]
         elif kind == LINEAR:
-            words[to] = codes[access_leaf[own]] if access_leaf[own] >= 0 else zero
-            seconds = part_leaf[implied[record]] if implied[record] >= 0 else -1
-            words[to + 1] = codes[seconds] if seconds >= 0 else zero
-            to += 2
-            for late in (False, True):
-                for i in range(part_start[own], part_start[own + 1]):
-                    is_next = i != implied[record] and _covered(row[part[i]], first, second[record]) == late
-                    if is_next and _positive(part[i], code_start, code):
-                        words[to] = codes[part_leaf[i]] if part_leaf[i] >= 0 else zero
-                        to += 1
-        to = begin + lengths[record]
+            _write_weights(record, own, first, programs, shapes, codes, zero, words, to)
+        to = begin + shapes.lengths[record]
+
+
+@inlined
+def _write_parts(record, own, first, programs, shapes, words, to):  # type: ignore[no-untyped-def]
+    """Write the code of a record's parts from ``to`` on; return where it ends."""
+    parts = programs.parts
+    for late in (False, True):
+        for i in range(programs.part_start[own], programs.part_start[own + 1]):
+            if _is_next(i, late, record, first, programs, shapes):
+                for j in range(parts.code_start[programs.part[i]], parts.code_start[programs.part[i] + 1]):
+                    words[to] = parts.code[j]
+                    to += 1
+    return to
+
+
+@inlined
+def _write_earlier(own, place, programs, lazy, words, to):  # type: ignore[no-untyped-def]
+    """Write that a copy leaves to the earlier ones the events in which their access rows hold; return the end."""
+    begin = programs.access_start[own]
+    for i in range(begin, begin + max(place, 0)):
+        other = programs.access[i]
+        words[to] = other << ROW_SHIFT | (LAZY if lazy[other] else 0) | NEGATED | LAST
+        to += 1
+    return to
+
+
+@inlined
+def _write_weights(record, own, first, programs, shapes, codes, zero, words, to):  # type: ignore[no-untyped-def]
+    """Write the weights of a record: of its two rows, then of its positive parts in their order."""
+    implied = shapes.implied[record]
+    words[to] = _code(programs.access_leaf[own], codes, zero)
+    words[to + 1] = _code(programs.part_leaf[implied], codes, zero) if implied >= 0 else zero
+    to += 2
+    for late in (False, True):
+        for i in range(programs.part_start[own], programs.part_start[own + 1]):
+            if _is_next(i, late, record, first, programs, shapes) and _positive(programs.part[i], programs.parts):
+                words[to] = _code(programs.part_leaf[i], codes, zero)
+                to += 1
+
+
+@inlined
+def _code(leaf, codes, zero):  # type: ignore[no-untyped-def]
+    return codes[leaf] if leaf >= 0 else zero
