@@ -209,9 +209,10 @@ class TopicEnds:
 
     def partitions(self, topic: str) -> int:
         """Return the number of partitions, as it was when first asked or asked again by `look_again`."""
-        if topic not in self._partitions:
-            self._partitions[topic] = self.partitions_now(topic)
-        return self._partitions[topic]
+        known = self._partitions  # another thread may put an empty one in its place meanwhile
+        if topic not in known:
+            known[topic] = self.partitions_now(topic)
+        return known[topic]
 
     def partitions_now(self, topic: str) -> int:
         """Ask how many partitions there are."""
