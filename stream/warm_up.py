@@ -31,6 +31,9 @@ FILTERS = (
     "a = 'x' and flag = true or b = 2 and flag = true",
     "a between 'k' and 'y'",
     "lower(a) = 'x' and b % 2 = 0",
+    "a contains 'x' or a contains 'yz'",
+    "a = 'x' ^2 or flag = true",
+    "a = 'x' ^2 or flag = true",
 )
 EVENTS = (
     b'{"a": ["x", "y"], "b": 2, "$weights": {"a": {"x": 0.5}}}',
@@ -43,6 +46,9 @@ PLAIN = b'{"a": "x", "b": 2, "flag": true}'
 
 BLOCKS_OF_PLAIN = ((PLAIN,), (PLAIN,) * 30, (PLAIN,) * 400, (PLAIN, *EVENTS[:1] * 100))
 """Matches that few such events share are ordered by other kernels than those that many share."""
+
+SCORED = ("m in (0 ^0.5, 1 ^0.25) and (k >= 1 or k exists)", *["m = 0 ^2 or k >= 1"] * 2)
+"""One that has to be scored event by event, and two that are alike, of which an event may meet two clauses."""
 
 MONTHS, LEVELS = 12, 90
 """Of so many subscriptions, one for each pair, a block that is longer than a chunk is matched month by month."""
@@ -84,7 +90,7 @@ def warm_up(engine: str = "block") -> None:
 
 def _match_sorted(index: str) -> None:
     """Match blocks of several chunks, sorted by month or of one month, with few matches an event, some and many."""
-    filters = [f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS)]
+    filters = [*SCORED, *(f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS))]
     values = [msgspec.json.encode({"filter": text}) for text in filters]
     segment = absorb(index, [f"{i:04d}".encode() for i in range(len(filters))], values)
     version = IndexWriter(index).publish([segment], [], {0: 1})

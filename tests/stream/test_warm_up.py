@@ -12,13 +12,14 @@ ROOT = Path(__file__).parents[2]
 COUNT = """
 from stream.demo.workload import build_workload
 from stream.warm_up import warm_up
-from tests.stream.test_warm_up import compiled, match_flights, match_sorted
+from tests.stream.test_warm_up import compiled, match_flights, match_sorted, match_workloads
 
 warm_up()
 before = compiled()
 assert len(before) > 30
 match_flights(build_workload(1200, 500, 1, lambda: None))
 match_sorted()
+match_workloads()
 print(sorted(compiled() - before))
 """
 
@@ -70,7 +71,21 @@ def match_sorted() -> None:
             assert match(index, version, some, top, "event")
 
 
-def test_flights_need_no_kernel_that_the_warm_up_has_not_compiled() -> None:
+def match_workloads() -> None:
+    """Match events of all leaves, modes and shapes, weighted or not, in blocks of every length and their reverse."""
+    from benchmarks.workloads.registry import workload
+    from index.block.engine import BlockEngine
+    from index.event_block import EventBlock
+
+    for name in ("mixed", "trees", "trees-wide", "ads-uniform", "w1", "keywords", "keywords-leaf"):
+        source = workload(name)
+        matcher = BlockEngine().open(BlockEngine().build(source.subscriptions(3000)))
+        events = source.events(2600)
+        for size, top in product((1, 30, 64, 400, 512, 1300, 2600), (0, 10, 100)):
+            matcher.match(EventBlock.from_events(events[:size], top))
+
+
+def test_nothing_needs_a_kernel_that_the_warm_up_has_not_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", COUNT], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
