@@ -56,6 +56,9 @@ MONTHS, LEVELS = 12, 90
 LEVELS_MET = (5, 15, 40)
 """How many of a month's subscriptions an event meets: a few, some and many matches are written by different kernels."""
 
+TOPICS, ALIKE = 20, 70
+"""So many subscriptions ask for each topic: events that share few of their matches list and sort them by themselves."""
+
 SORTED, LONG = 600, 2100
 """Events of a block that is sorted, and of one whose chunks are long, since all its events are of one month."""
 
@@ -85,6 +88,7 @@ def warm_up(engine: str = "block") -> None:
             match(index, version, events, 0, "match", engine)
         if engine == "block":  # no other one sorts
             _match_sorted(str(Path(folder) / "sorted"))
+            _match_alike(str(Path(folder) / "alike"))
         matcher.index_reader.cache_clear()
 
 
@@ -97,6 +101,14 @@ def _match_sorted(index: str) -> None:
     kinds = [*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)]
     for (level, top), (events, months) in product(kinds, ((SORTED, MONTHS), (LONG, 1))):
         match(index, version, [b'{"m": %d, "k": %d}' % (i % months, level) for i in range(events)], top, "event")
+
+
+def _match_alike(index: str) -> None:
+    """Match events of which each meets many subscriptions that say the same, and others meet others."""
+    values = [msgspec.json.encode({"filter": f"m = {i % TOPICS}"}) for i in range(TOPICS * ALIKE)]
+    segment = absorb(index, [f"{i:04d}".encode() for i in range(len(values))], values)
+    version = IndexWriter(index).publish([segment], [], {0: 1})
+    match(index, version, [b'{"m": %d}' % (i % TOPICS) for i in range(5 * TOPICS)], 0, "event")
 
 
 def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from index.block.answers import Part, Rows
 from index.block.dealing import dealt
 from index.block.hits import Found, Hits, Singles, Tally, scatter, settle, tally
+from index.block.listing import listed
 from index.block.ordering import Dealer, arranged
 from index.block.owner_lists import Owners, count_owners
 from index.block.scene import Scene
@@ -95,7 +96,10 @@ class Collected:
             singles = Singles.of(self._matches)
             self._deal(singles, scatter(self._lanes, self._first, owners, hits, size, singles))
         elif size:
-            found.append(dealt(hits, size, owned, owners, self._first, self._events))
+            found.append(
+                listed(hits, size, self._matches, owned, owners, self._first, self._events)
+                or dealt(hits, size, owned, owners, self._first, self._events)
+            )
         if self._dealer is not None:
             found.append(Rows(arranged(len(owners.is_dead), [self._dealer.runs()]), self._first, self._events))
         return found

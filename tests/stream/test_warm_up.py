@@ -77,9 +77,9 @@ def match_workloads() -> None:
     from index.block.engine import BlockEngine
     from index.event_block import EventBlock
 
-    for name in ("mixed", "trees", "trees-wide", "ads-uniform", "w1", "keywords", "keywords-leaf"):
+    for name in ("mixed", "trees", "trees-wide", "ads-uniform", "w1", "keywords", "keywords-news"):
         source = workload(name)
-        matcher = BlockEngine().open(BlockEngine().build(source.subscriptions(3000)))
+        matcher = BlockEngine().open(BlockEngine().build(source.subscriptions(6000)))
         events = source.events(2600)
         for size, top in product((1, 30, 64, 400, 512, 1300, 2600), (0, 10, 100)):
             matcher.match(EventBlock.from_events(events[:size], top))
