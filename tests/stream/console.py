@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pty
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 ESCAPE = "\x1b"
@@ -34,6 +37,21 @@ def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[s
     with ThreadPoolExecutor(4) as pool:
         results = pool.map(lambda call: tocsin(*call, **options), calls)
         yield from zip(map(shlex.join, calls), results, strict=True)
+
+
+def on_a_terminal(stream: Literal["stdout", "stderr"], *arguments: str, index: Path) -> tuple[int, str]:
+    """Run the console script, one of its streams a terminal with colours; return the code and what came there."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "TOCSIN_JOB__INDEX_DIR": str(index)}
+    environment.pop("NO_COLOR", None)
+    shown = b""
+    with subprocess.Popen([TOCSIN, *arguments], env=environment, **{stream: theirs}) as process:  # type: ignore[call-overload]
+        os.close(theirs)
+        with suppress(OSError):  # the other side is closed
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+    os.close(ours)
+    return process.returncode, shown.decode()
 
 
 def event_file(folder: Path) -> str:

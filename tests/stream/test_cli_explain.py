@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
-from tests.stream.console import ESCAPE, TOCSIN
+from tests.stream.console import ESCAPE, on_a_terminal
 from tests.stream.index_commands import EVENT, event_file, flights_index, lines, records, run, tocsin
 
 
@@ -123,17 +120,6 @@ def test_explain_without_an_id_shows_what_matches_and_what_came_nearest(index: P
 
 
 def test_a_terminal_gets_colours(index: Path, event: str) -> None:
-    master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "TOCSIN_JOB__INDEX_DIR": str(index)}
-    environment.pop("NO_COLOR", None)
-    with subprocess.Popen([TOCSIN, "explain", "hub-fan", event], stdout=slave, env=environment) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while chunk := os.read(master, 4096):
-                shown += chunk
-        except OSError:  # the other side is closed
-            pass
-    os.close(master)
-    assert process.returncode == 0
-    assert f"{ESCAPE}[32m✔".encode() in shown
+    code, shown = on_a_terminal("stdout", "explain", "hub-fan", event, index=index)
+    assert code == 0
+    assert f"{ESCAPE}[32m✔" in shown

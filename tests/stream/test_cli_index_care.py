@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from schemas.records import Subscription
 from stream.lock import FolderLock
 from tests.conftest import BrokerAddress
 from tests.stream.command_line import CommandLine
-from tests.stream.console import TOCSIN
+from tests.stream.console import on_a_terminal
 from tests.stream.index_commands import lines, records, run, tocsin
 
 FILTERS = {
@@ -180,21 +178,10 @@ def test_export_writes_each_subscription_as_a_line_that_decodes_to_it(index: Pat
 
 
 def test_a_terminal_gets_a_progress_bar(index: Path, tmp_path: Path) -> None:
-    master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "TOCSIN_JOB__INDEX_DIR": str(index)}
-    command = [TOCSIN, "index", "export", str(tmp_path / "out")]
-    with subprocess.Popen(command, stderr=slave, env=environment) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while chunk := os.read(master, 4096):
-                shown += chunk
-        except OSError:  # the other side is closed
-            pass
-    os.close(master)
-    assert process.returncode == 0
-    assert b"exporting" in shown
-    assert b"exported 15 subscriptions" in shown
+    code, shown = on_a_terminal("stderr", "index", "export", str(tmp_path / "out"), index=index)
+    assert code == 0
+    assert "exporting" in shown
+    assert "exported 15 subscriptions" in shown
 
 
 def test_import_checks_each_line_and_names_the_first_that_is_refused(index: Path) -> None:
