@@ -23,6 +23,9 @@ from index.kernel import inlined, kernel
 _SORTED_BIT, _SORTED = 0.17, -0.35
 """To copy and sort an event's matches takes so many ns each, for every bit of their number, and so many besides."""
 
+_HIT = 2.5
+"""To list takes so many ns besides for each word of the hits' masks, which are put in order and read twice."""
+
 _WORD, _OWNER = 2.2, 14.0
 """To deal takes so many ns for each event and 64 owners, and for each owner of a hit."""
 
@@ -93,7 +96,7 @@ def listed(hits: Hits, size: int, matches: int, owned: int, owners: Owners, firs
     first, events
         The chunk's first event, and how many it has.
     """
-    if not is_less(matches, owned, events) or not _are_single(hits.owner[:size], owners):
+    if not is_less(matches, owned, events, size * hits.mask.shape[1]) or not _are_single(hits.owner[:size], owners):
         return None
     order = np.argsort(~hits.points[:size], kind="stable")
     points = hits.points[order]
@@ -107,12 +110,19 @@ def listed(hits: Hits, size: int, matches: int, owned: int, owners: Owners, firs
     return Listed(first, owner, mask, bounds, points[bounds[:-1]], owners, some_dead, counts.T.copy())
 
 
-def is_less(matches: int, owned: int, events: int) -> bool:
-    """Return whether so many events rather list their matches than have them dealt from so many owners' hits."""
+def is_less(matches: int, owned: int, events: int, words: int) -> bool:
+    """Return whether to list so many events' matches takes less than to deal them from so many owners' hits.
+
+    Parameters
+    ----------
+    matches, owned, events, words
+        How many matches, owners of hits, events, and words of the hits' masks there are.
+    """
     each = matches / max(events, 1)
     if each < _LEAST:
         return False
-    return matches * (_SORTED_BIT * math.log2(each) + _SORTED) < _WORD * events * owned / 64 + _OWNER * owned
+    to_list = matches * (_SORTED_BIT * math.log2(each) + _SORTED) + _HIT * words
+    return to_list < _WORD * events * owned / 64 + _OWNER * owned
 
 
 def _are_single(owner: Int32s, owners: Owners) -> bool:

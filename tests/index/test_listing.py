@@ -83,9 +83,10 @@ def test_owners_with_other_clauses_and_many_scores_are_dealt() -> None:
 
 
 def test_few_of_many_are_listed() -> None:
-    assert is_less(58_000 * 512, 2_500_000, 512)
-    assert not is_less(679_000 * 512, 3_000_000, 512)
-    assert not is_less(10 * 512, 50_000, 512)
+    assert is_less(58_000 * 512, 2_500_000, 512, 8 * 300_000)
+    assert not is_less(679_000 * 512, 3_000_000, 512, 8 * 12_000)
+    assert not is_less(10 * 512, 50_000, 512, 8 * 50_000)
+    assert not is_less(1_500 * 2_048, 1_000_000, 2_048, 32 * 1_000_000)
 
 
 @pytest.mark.parametrize("name", ["keywords", "keywords-news", "keywords-leaf", "w2"])
