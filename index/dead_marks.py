@@ -21,6 +21,11 @@ class DeadMarks:
         self._is_dead = is_dead
         self._dead: npt.NDArray[np.uint32] | None = None
 
+    @property
+    def some(self) -> bool:
+        """Whether anybody is dead."""
+        return self._dead is not None and len(self._dead) > 0
+
     def bury(self, dead: npt.NDArray[np.uint32] | None) -> None:
         """Mark these and nobody else; a reader gives one array while its version lasts, so this is seldom work."""
         if dead is not self._dead:

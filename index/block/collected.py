@@ -31,15 +31,17 @@ class Collected:
         Bool [events of the chunk]: which are plain, see `index.event_block.EventBlock.plain`.
     words
         How many words a mask has.
-    owners
-        Who owns the records.
+    owners, some_dead
+        Who owns the records, and whether anybody is dead.
     expected
         For so many hits there is room at once.
     """
 
-    def __init__(self, first: int, plain: npt.NDArray[np.bool_], words: int, owners: Owners, expected: int) -> None:
+    def __init__(
+        self, first: int, plain: npt.NDArray[np.bool_], words: int, owners: Owners, some_dead: bool, expected: int
+    ) -> None:
         self._first, self._events, self._lanes = first, len(plain), (0,) * words
-        self._owners = owners
+        self._owners, self._some_dead = owners, some_dead
         self._plain = _mask(plain, words)
         self._hits, self._size, self._matches = Hits.of(words).with_room(0, expected), 0, 0
         self._dealer: Dealer | None = None
@@ -97,7 +99,7 @@ class Collected:
             self._deal(singles, scatter(self._lanes, self._first, owners, hits, size, singles))
         elif size:
             found.append(
-                listed(hits, size, self._matches, owned, owners, self._first, self._events)
+                listed(hits, size, self._matches, owned, owners, self._some_dead, self._first, self._events)
                 or dealt(hits, size, owned, owners, self._first, self._events)
             )
         if self._dealer is not None:

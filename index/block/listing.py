@@ -84,15 +84,17 @@ class Listed(NamedTuple):
                     score[start:stop] = points
 
 
-def listed(hits: Hits, size: int, matches: int, owned: int, owners: Owners, first: int, events: int) -> Listed | None:
+def listed(
+    hits: Hits, size: int, matches: int, owned: int, owners: Owners, some_dead: bool, first: int, events: int
+) -> Listed | None:
     """Return the matches of a chunk's plain events if that takes less than to deal them, else None.
 
     Parameters
     ----------
     hits, size, matches
         The hits, how many of them are written, and how many matches they are.
-    owned, owners
-        How many owners they have, dead ones included; and who these are.
+    owned, owners, some_dead
+        How many owners they have, dead ones included; who these are, and whether anybody is dead.
     first, events
         The chunk's first event, and how many it has.
     """
@@ -103,7 +105,7 @@ def listed(hits: Hits, size: int, matches: int, owned: int, owners: Owners, firs
     bounds = np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1], [True]]))
     if len(bounds) - 1 > _SCORES:
         return None
-    owner, mask, some_dead = hits.owner[order], hits.mask[order], bool(owners.is_dead.any())
+    owner, mask = hits.owner[order], hits.mask[order]
     counts = np.zeros((len(bounds) - 1, events), np.int64)
     for score, (low, high) in enumerate(pairwise(bounds.tolist())):
         count_lists(owner[low:high], mask[low:high], owners, some_dead, counts[score])

@@ -230,7 +230,7 @@ class BlockMatcher:
         marked, found = self._mark(view, span), self._memory.found(span.words)
         everyone = _EVERYONE[: span.words]
         plain = view.entries.plain[span.first : span.stop]
-        collected = Collected(span.first, plain, span.words, self._owners, self._expected)
+        collected = Collected(span.first, plain, span.words, self._owners, self._dead_marks.some, self._expected)
         scene = self._scene(view, span, marked)
         groups = 0
         for tier in range(len(self.postings.tier_bound)):
