@@ -10,7 +10,7 @@ from index.lower_bound import lower_bound
 from schemas.values import SCORE_SCALE
 
 SEVERAL = -(2**63)
-"""No score: an attribute has several values, which `linear_points` sees to."""
+"""No score: an attribute has several values, which `_linear_points` sees to."""
 
 
 @inlined
@@ -38,18 +38,11 @@ def literal_points(local, at, scene):  # type: ignore[no-untyped-def]
 @inlined
 def _single_points(local, at, postings, memory):  # type: ignore[no-untyped-def]
     """Return what `literal_points` does, or `SEVERAL` when an attribute has several values."""
-    row_attribute = postings.row_attribute
     total, tail, i = np.int64(0), at.end, at.k - 2
     while i < at.end:
-        row, i, counted = _literal(i, at, postings.words)
-        if not counted:
-            continue
-        factor = 1.0
-        if at.kind != UNIT:
-            factor = weight_of(tail, postings, memory)
-            tail += 1
-        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
-            term = memory.weight[row_attribute[row], local] * factor
+        row, factor, i, tail = _next_weighted(i, tail, at, postings, memory)
+        if factor != 0.0:
+            term = memory.weight[postings.row_attribute[row], local] * factor
             if term != term:
                 return np.int64(SEVERAL)
             total += np.int64(np.rint(term * SCORE_SCALE))
@@ -59,17 +52,10 @@ def _single_points(local, at, postings, memory):  # type: ignore[no-untyped-def]
 @kernel
 def _linear_points(event, at, postings, memory, entries, rows, first_in):  # type: ignore[no-untyped-def]
     """Return the same term by term, as it is where attributes have several values."""
-    row_attribute = postings.row_attribute
     total, tail, i = np.int64(0), at.end, at.k - 2
     while i < at.end:
-        row, i, counted = _literal(i, at, postings.words)
-        if not counted:
-            continue
-        factor = 1.0
-        if at.kind != UNIT:
-            factor = weight_of(tail, postings, memory)
-            tail += 1
-        if row < len(row_attribute) and row_attribute[row] >= 0 and factor != 0.0:
+        row, factor, i, tail = _next_weighted(i, tail, at, postings, memory)
+        if factor != 0.0:
             total += _entries_points(event, row, factor, entries, rows, first_in)
     return total
 
@@ -92,6 +78,19 @@ def _entries_points(event, row, factor, entries, rows, first_in):  # type: ignor
             total += np.int64(np.rint(entries.weight[i] * factor * SCORE_SCALE))
         j += 1
     return total
+
+
+@inlined
+def _next_weighted(i, tail, at, postings, memory):  # type: ignore[no-untyped-def]
+    """Return the row and the weight of literal ``i``, 0 where it cannot score, and the next literal and weight."""
+    row_attribute, factor = postings.row_attribute, 1.0
+    row, i, counted = _literal(i, at, postings.words)
+    if counted and at.kind != UNIT:
+        factor = weight_of(tail, postings, memory)
+        tail += 1
+    if not counted or row >= len(row_attribute) or row_attribute[row] < 0:
+        factor = 0.0
+    return row, factor, i, tail
 
 
 @inlined
