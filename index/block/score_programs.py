@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from index.block.layout import ADD, CLOSE, NO_MATCH, OPEN_AND, SHARE, SUM, Int64s, UInt8s
+from index.block.layout import ADD, CLOSE, NO_MATCH, OPEN_AND, SHARE, SUM
 from index.block.masks import derive
 from index.kernel import inlined, kernel
 from index.lower_bound import lower_bound
 from schemas.values import SCORE_SCALE
-
-
-class Frames(NamedTuple):
-    """Memory for score programs: a connective at work in each frame, all of shape [depth + 1].
-
-    Attributes
-    ----------
-    conjunction, truth
-        uint8: whether it is an AND, and its truth so far.
-    total
-        int64: its score so far.
-    """
-
-    conjunction: UInt8s
-    truth: UInt8s
-    total: Int64s
 
 
 @kernel

@@ -24,8 +24,8 @@ from index.block.masks import Chunk, clear
 from index.block.rank_tables import RankTables
 from index.block.records import FILTER_BITS, Near, Scratch
 from index.block.score_classes import Classes
-from index.block.score_programs import Frames
 from index.block.translate import Ranked
+from index.score_frames import Frames
 
 if TYPE_CHECKING:
     from index.block.matcher import Span
@@ -122,7 +122,6 @@ class Workspace:
         """Return the memory for masks of so many words."""
         if words not in self._memory:
             depth = self._sizes.match_depth
-            frames = self._sizes.score_depth + 1
             bits = 64
             while bits < min(self._kinds.rows, FILTER_BITS):
                 bits *= 2
@@ -140,8 +139,8 @@ class Workspace:
                     np.empty((depth, 2), np.uint8),
                     np.empty(depth, np.int64),
                 ),
-                Frames(np.empty(frames, np.uint8), np.empty(frames, np.uint8), np.empty(frames, np.int64)),
-                Classes.of(frames, words),
+                Frames.of(self._sizes.score_depth),
+                Classes.of(self._sizes.score_depth + 1, words),
                 self.is_dead,
                 self._codes,
                 np.empty((self._attributes, 64 * words)),

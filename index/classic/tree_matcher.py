@@ -12,11 +12,12 @@ from index.classic.counters import Counters
 from index.classic.keys import EventKeys, KeyReader
 from index.classic.tree_layout import AnnotationArrays, ProgramArrays
 from index.classic.tree_leaves import LeafArrays
-from index.classic.tree_scoring import Frames, score_trees
+from index.classic.tree_scoring import score_trees
 from index.dead_marks import DeadMarks
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.matches import Matches, MatchRows
+from index.score_frames import Frames
 
 
 class TreeMatcher(ABC):

@@ -6,36 +6,12 @@ program is enough; trees of which no leaf can score skip it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from index.arrays import Int64s, UInt8s
 from index.classic.tree_layout import CLOSE, OPEN_AND
 from index.kernel import kernel
 from index.lower_bound import lower_bound
 from schemas.values import SCORE_SCALE
-
-
-class Frames(NamedTuple):
-    """Nodes at work, by depth, each [deepest program + 1].
-
-    Attributes
-    ----------
-    conjunction, truth
-        uint8: whether it is an AND, and its truth so far.
-    total
-        int64: its score so far.
-    """
-
-    conjunction: UInt8s
-    truth: UInt8s
-    total: Int64s
-
-    @classmethod
-    def of(cls, depth: int) -> Frames:
-        """Return frames for programs of this depth."""
-        return cls(np.zeros(depth + 1, np.uint8), np.zeros(depth + 1, np.uint8), np.zeros(depth + 1, np.int64))
 
 
 @kernel
