@@ -17,7 +17,9 @@ TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 ESCAPE = "\x1b"
 
 
-def tocsin(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def tocsin(
+    *arguments: str, stdin: str = "", seconds: float = 60, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the console script as a shell would, in a pipe."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
     return subprocess.run(
@@ -25,7 +27,7 @@ def tocsin(*arguments: str, stdin: str = "", **environment: str) -> subprocess.C
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=seconds,
         check=False,
         env=clean | environment,
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -18,7 +16,8 @@ from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
 from stream.command_table import app
-from tests.stream.console import ESCAPE, TOCSIN
+from tests.stream import console
+from tests.stream.console import ESCAPE
 
 FILTERS = {
     "late-jfk": "origin = 'JFK' and dep_delay > 60 and (gate exists or not carrier = 'AA')",
@@ -58,15 +57,7 @@ class Said(NamedTuple):
 
 def run(index: Path, *arguments: str) -> Said:
     """Run the console script as a shell would, in a pipe."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
-    result = subprocess.run(
-        [TOCSIN, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment | {"TOCSIN_JOB__INDEX_DIR": str(index)},
-    )
+    result = console.tocsin(*arguments, seconds=120, TOCSIN_JOB__INDEX_DIR=str(index))
     return Said(result.stdout, result.stderr, result.returncode)
 
 
