@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from schemas.errors import TocsinError
 from stream.checkpoint import Offsets
 from stream.java_properties import java_properties
-from stream.refusals import Contact, denial, unreachable
+from stream.refusals import DENIALS, Contact, denial, unreachable
 from stream.secrets import hide, resolved_table
 from stream.settings import Settings
 
@@ -179,10 +179,20 @@ def reach(settings: Settings, seconds: float | None = None) -> set[str]:
 
 
 class TopicEnds:
-    """Asks where topics end; a context manager, used by any thread."""
+    """Asks where topics end; a context manager, used by any thread.
 
-    def __init__(self, settings: Settings) -> None:
+    Parameters
+    ----------
+    settings
+        How to reach the brokers.
+    rights
+        What whoever asks needs of each topic, by its name: Kafka denies to see a topic, which every right includes, and
+        the sentence then names the right that is needed and not merely that to see it.
+    """
+
+    def __init__(self, settings: Settings, rights: Mapping[str, str] | None = None) -> None:
         self._settings = settings
+        self._rights = {} if rights is None else rights
         self._admin = admin(settings)
         self._partitions: dict[str, int] = {}
 
@@ -194,18 +204,18 @@ class TopicEnds:
     ) -> None:
         del self._admin
 
-    def ask(self, question: Callable[[AdminClient], Answer]) -> Answer:
-        """Put a question to the brokers, again while the error is one that passes.
+    def ask(self, question: Callable[[AdminClient], Answer], about: str) -> Answer:
+        """Put a question about the topic or the group of this name to the brokers, again while the error passes.
 
         Raises
         ------
         TocsinError
-            They do not answer.
+            They do not answer, or let this client not see it.
         """
         try:
             return while_passing(lambda: question(self._admin))
         except KafkaException as error:
-            raise trouble(self._settings, error) from error
+            raise trouble(self._settings, error, self._rights.get(about, "Describe"), about) from error
 
     def partitions(self, topic: str) -> int:
         """Return the number of partitions, as it was when first asked or asked again by `look_again`."""
@@ -215,8 +225,15 @@ class TopicEnds:
         return known[topic]
 
     def partitions_now(self, topic: str) -> int:
-        """Ask how many partitions there are."""
-        return len(self.ask(lambda admin: admin.list_topics(topic, REQUEST_SECONDS).topics[topic].partitions))
+        """Ask how many partitions there are; 0 when there is no such topic."""
+
+        def count(admin: AdminClient) -> int:
+            found = admin.list_topics(topic, REQUEST_SECONDS).topics[topic]
+            if found.error is not None and found.error.code() in DENIALS:
+                raise KafkaException(found.error)
+            return len(found.partitions)
+
+        return self.ask(count, topic)
 
     def look_again(self) -> None:
         """Forget the numbers of partitions: somebody may have added some."""
@@ -241,7 +258,7 @@ class TopicEnds:
         self, topic: str, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
     ) -> Offsets:
         asked = [(topic, partition) for partition in range(self.partitions(topic))]
-        answers = self.ask(lambda admin: list_offsets(admin, asked, spec, isolation))
+        answers = self.ask(lambda admin: list_offsets(admin, asked, spec, isolation), topic)
         return {partition: offset for (_, partition), offset in answers.items()}
 
 
@@ -290,7 +307,7 @@ def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -
         time.sleep(0.02)
 
 
-def trouble(settings: Settings, error: KafkaException, right: str = "Describe", name: str = "") -> TocsinError:
-    """Return the sentence for brokers that do not answer, or that miss a right on the resource of this name."""
-    missing = denial(settings, error.args[0], right, name or "asked for")
+def trouble(settings: Settings, error: KafkaException, right: str, name: str) -> TocsinError:
+    """Return the sentence for brokers that do not answer, or that miss this right on the resource of this name."""
+    missing = denial(settings, error.args[0], right, name)
     return unreachable(settings, error) if missing is None else missing

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from stream import clients
 from stream.settings import Settings
@@ -19,8 +18,8 @@ class CommittedReader:
     ----------
     settings
         How to reach the brokers.
-    topics, ends
-        What is read, and who knows its partitions.
+    topics
+        What is read.
     take
         Called with each record and the time, of `time.monotonic`, at which it came.
     """
@@ -29,15 +28,14 @@ class CommittedReader:
         self,
         settings: Settings,
         topics: Iterable[str],
-        ends: clients.TopicEnds,
         take: Callable[[Message, float], None],
     ) -> None:
-        self._places = [(topic, partition) for topic in topics for partition in range(ends.partitions(topic))]
+        self._topics = tuple(topics)
+        self._known = clients.TopicEnds(settings, dict.fromkeys(self._topics, "Read"))
         self._take = take
         self._at: dict[clients.Place, int] = {}
-        self._next = dict.fromkeys(self._places, 0)
+        self._next = {(topic, p): 0 for topic in self._topics for p in range(self._known.partitions(topic))}
         self._settings = settings
-        self._admin = clients.admin(settings)
         self._consumer = self._open()
 
     def poll(self, seconds: float) -> None:
@@ -71,8 +69,8 @@ class CommittedReader:
         Kafka answers a commit before it has marked every partition, so the end of what consumers of committed records
         see may still lie before the last transaction.
         """
-        latest, all_records = OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED
-        return clients.while_passing(lambda: clients.list_offsets(self._admin, self._places, latest, all_records))
+        ends = ((topic, self._known.of_all_records(topic)) for topic in self._topics)
+        return {(topic, partition): offset for topic, found in ends for partition, offset in found.items()}
 
     def reached(self, goal: Mapping[clients.Place, int]) -> bool:
         """Return whether everything before the goal has been taken in."""

@@ -31,7 +31,7 @@ from stream.progress import Stopping
 from stream.query_plans import QueryPlans
 from stream.readiness import check_settings
 from stream.reporter import Reporter
-from stream.rights import check_rights
+from stream.rights import check_rights, needed_rights
 from stream.running_queries import RunningQueries
 from stream.session import spark_session
 from stream.settings import Settings
@@ -97,7 +97,7 @@ class Job:
             if endpoint.url is not None:
                 self._reporter.say(f"metrics are at {endpoint.url}/metrics")
             ensure_topics(self._settings)
-            with clients.TopicEnds(self._settings) as ends:
+            with clients.TopicEnds(self._settings, needed_rights(self._settings)) as ends:
                 check_rights(self._settings, ends)
                 self._compile()
                 if not self._stop.asked:

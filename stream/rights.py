@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -18,7 +17,7 @@ from stream.settings import Settings
 GROUP_SECONDS = 5.0
 """How long the brokers may need until a group has a coordinator, and how long one question about it may take."""
 
-NAMES: Final = {AclOperation.READ: "Read", AclOperation.WRITE: "Write"}
+OPERATIONS: Final = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
 
 
 def check_rights(settings: Settings, ends: clients.TopicEnds) -> None:
@@ -31,24 +30,23 @@ def check_rights(settings: Settings, ends: clients.TopicEnds) -> None:
     TocsinError
         A right is missing; the sentence names it and the topic or the group.
     """
-    for topic, operation in _needed(settings):
-        held = ends.ask(partial(_held, topic))
-        if held is not None and operation not in held:
-            raise denied(settings, NAMES[operation], "topic", topic)
+    for topic, right in needed_rights(settings).items():
+        held = ends.ask(partial(_held, topic), topic)
+        if held is not None and OPERATIONS[right] not in held:
+            raise denied(settings, right, "topic", topic)
     for query in (EVENTS, SUBSCRIPTIONS):
         group = f"{settings.job.name}-{query}"
         _meet_coordinator(settings, group)
         with clients.TopicEnds(settings) as once:
-            if not once.ask(partial(_may_read, group)):
+            if not once.ask(partial(_may_read, group), group):
                 raise denied(settings, "Read", "group", group)
 
 
-def _needed(settings: Settings) -> Iterator[tuple[str, AclOperation]]:
+def needed_rights(settings: Settings) -> dict[str, str]:
+    """Return what the job needs of each of its topics, as Kafka's tools name it; a right includes that to see it."""
     topics = settings.topics
-    yield topics.events, AclOperation.READ
-    yield topics.subscriptions, AclOperation.READ
-    yield topics.notifications, AclOperation.WRITE
-    yield topics.dead_letters, AclOperation.WRITE
+    read = dict.fromkeys((topics.events, topics.subscriptions), "Read")
+    return read | dict.fromkeys((topics.notifications, topics.dead_letters), "Write")
 
 
 def _meet_coordinator(settings: Settings, group: str) -> None:

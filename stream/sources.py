@@ -48,7 +48,7 @@ def source_of(ends: clients.TopicEnds, topic: str) -> Source:
     TocsinError
         They do not answer.
     """
-    return ends.ask(lambda admin: _ask(admin, topic))
+    return ends.ask(lambda admin: _ask(admin, topic), topic)
 
 
 def source_now(ends: clients.TopicEnds, before: Source) -> Source:
@@ -68,7 +68,7 @@ def source_now(ends: clients.TopicEnds, before: Source) -> Source:
                 return None
             raise
 
-    if (now := ends.ask(ask)) is None:
+    if (now := ends.ask(ask, before.topic)) is None:
         raise TocsinError(
             f"the job began with {before}, which was deleted since; start the job again, which creates the topic anew"
         )

@@ -223,7 +223,7 @@ def _groups(settings: Settings) -> list[GroupStatus]:
 
 def _group(ends: clients.TopicEnds, group: str, topic: str) -> GroupStatus:
     asked = [ConsumerGroupTopicPartitions(group)]
-    answer = ends.ask(lambda admin: admin.list_consumer_group_offsets(asked)[group].result())
+    answer = ends.ask(lambda admin: admin.list_consumer_group_offsets(asked)[group].result(), group)
     committed = {p.partition: p.offset for p in answer.topic_partitions if p.topic == topic and p.offset >= 0}
     there = bool(ends.partitions(topic))
     beginning, end = (ends.beginnings(topic), ends.of(topic)) if there else ({}, {})

@@ -118,7 +118,7 @@ class TopicReader:
 
     def __init__(self, settings: Settings, topic: str, from_beginning: bool) -> None:
         need_topic(settings, topic)
-        with clients.TopicEnds(settings) as ends:
+        with clients.TopicEnds(settings, {topic: "Read"}) as ends:
             positions = ends.of(topic)
         self._behind = {partition for partition, end in positions.items() if from_beginning and end > 0}
         # The brokers say that a partition's end is reached after this wait; half a second, the default, is felt.

@@ -98,7 +98,7 @@ def _filled(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _latest(settings: Settings, topic: str, size: int) -> list[Message]:
     """Return the topic's latest committed records, at most ``size``."""
-    with clients.TopicEnds(settings) as known:
+    with clients.TopicEnds(settings, {topic: "Read"}) as known:
         ends = known.of(topic)
     share = -(-size // max(len(ends), 1))
     starts = {partition: max(end - share, 0) for partition, end in ends.items()}

@@ -78,31 +78,26 @@ class Traffic:
         progress
             Told how many events are published and how many notifications have come.
         """
-        with clients.TopicEnds(self._settings) as ends:
-            output = CommittedReader(
-                self._settings,
-                (self._settings.topics.notifications, self._settings.topics.dead_letters),
-                ends,
-                self._take,
-            )
-            try:
-                started = time.monotonic()
-                published = 0
-                while published < len(self._bodies):
-                    due = min(len(self._bodies), 1 + int((time.monotonic() - started) * rate))
-                    for number in range(published, due):
-                        self._publish(number, tick)
-                    published = due
-                    self._turn(output, tick)
-                    progress(published, len(self.latencies))
-                self._flush(tick)
-                self._await_answers(output, ends, tick)
+        topics = self._settings.topics
+        output = CommittedReader(self._settings, (topics.notifications, topics.dead_letters), self._take)
+        try:
+            started = time.monotonic()
+            published = 0
+            while published < len(self._bodies):
+                due = min(len(self._bodies), 1 + int((time.monotonic() - started) * rate))
+                for number in range(published, due):
+                    self._publish(number, tick)
+                published = due
+                self._turn(output, tick)
                 progress(published, len(self.latencies))
-                self.seconds = time.monotonic() - started
-            except KafkaException as error:
-                raise clients.trouble(self._settings, error) from error
-            finally:
-                output.close()
+            self._flush(tick)
+            self._await_answers(output, tick)
+            progress(published, len(self.latencies))
+            self.seconds = time.monotonic() - started
+        except KafkaException as error:
+            raise clients.trouble(self._settings, error, "Read", f"{self._settings.job.name}-events") from error
+        finally:
+            output.close()
 
     def answer(self, number: int) -> list[Notification]:
         """Return an event's notifications, best first."""
@@ -140,10 +135,11 @@ class Traffic:
         self._producer.poll(0)
         output.poll(POLL_SECONDS)
 
-    def _await_answers(self, output: CommittedReader, ends: clients.TopicEnds, tick: Tick) -> None:
+    def _await_answers(self, output: CommittedReader, tick: Tick) -> None:
         """Wait until the job has committed the end of the events topic, then read its output to the end."""
         topic = self._settings.topics.events
-        end = ends.of(topic)
+        with clients.TopicEnds(self._settings) as ends:
+            end = ends.of(topic)
         group = Consumer(clients.group_reader(self._settings, f"{self._settings.job.name}-events"))
         try:
             asked = [TopicPartition(topic, partition) for partition in end]

@@ -66,9 +66,8 @@ class Client:
         kafka = Kafka(bootstrap_servers=bootstrap)
         self._settings = msgspec.structs.replace(job.settings, kafka=kafka)
         self.producer = Producer(quiet(bootstrap) | {"linger.ms": 0, "enable.idempotence": True})
-        with clients.TopicEnds(self._settings) as ends:
-            outputs = (topics.notifications, topics.dead_letters)
-            self._output = CommittedReader(self._settings, outputs, ends, lambda record, _: self._take(record))
+        outputs = (topics.notifications, topics.dead_letters)
+        self._output = CommittedReader(self._settings, outputs, lambda record, _: self._take(record))
         self.found: list[dict[str, Any]] = []
         self.letters: list[dict[str, Any]] = []
 

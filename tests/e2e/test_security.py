@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from confluent_kafka.admin import AclOperation, ResourceType
 
 from schemas.errors import TocsinError
 from stream import clients, rights
+from stream.clients import TopicEnds
 from stream.output import TransactionalOutput
 from stream.refusals import Contact
 from stream.settings import Settings, load_settings
+from stream.sources import source_of
 from stream.topics import ensure_topics
 from tests.e2e.harness import Client, JobUnderTest, Topics
 from tests.e2e.secure import CERTIFIED, Rule, SecureBroker, client_files, prefixed, secure_broker, topic
@@ -92,7 +94,7 @@ def _refusal(settings: Settings) -> str:
     """Go through what the job does before Spark is started, and return why it ends."""
     try:
         ensure_topics(settings)
-        with clients.TopicEnds(settings) as ends:
+        with TopicEnds(settings) as ends:
             rights.check_rights(settings, ends)
             TransactionalOutput(settings, "events", settings.topics.events, 2).close()
     except TocsinError as error:
@@ -200,6 +202,22 @@ def test_each_right_that_is_missing_is_named_with_the_resource(secured: SecureBr
     said = _refusal(settings)
     assert f"use the topic {topics.events}: the right Read is missing; give it with kafka-acls.sh" in said
     assert f"--allow-principal User:tocsin --operation Read --topic {topics.events}" in said
+
+
+@pytest.mark.parametrize("asked", [source_of, TopicEnds.partitions_now, TopicEnds.of, TopicEnds.beginnings])
+def test_who_asks_about_a_topic_that_it_may_not_see_is_told_which_and_which_right_it_needs(
+    secured: SecureBroker, topics: Topics, asked: Callable[[TopicEnds, str], object]
+) -> None:
+    settings = _settings(topics, secured.secure, **_login(secured))
+    needed = rights.needed_rights(settings)
+    assert needed.keys() == {topics.events, topics.subscriptions, topics.notifications, topics.dead_letters}
+    for name, right in needed.items():
+        with TopicEnds(settings, needed) as ends, pytest.raises(TocsinError) as caught:
+            asked(ends, name)
+        assert f'the user "tocsin" use the topic {name}: the right {right} is missing; give it' in str(caught.value)
+    with TopicEnds(settings) as ends, pytest.raises(TocsinError) as caught:
+        asked(ends, topics.events)
+    assert f"use the topic {topics.events}: the right Describe is missing; give it" in str(caught.value)
 
 
 def _pages(ui: str) -> Iterator[str]:
