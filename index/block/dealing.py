@@ -136,7 +136,7 @@ def part_hits(lanes, order, owner, mask, seen):  # type: ignore[no-untyped-def]
 
 def _turned(mask: UInt64s, ordered: Ordered, events: int) -> UInt64s:
     """Return the hits of each event, in order."""
-    words, doubtful = words_of(len(ordered.hit)), ordered.doubtful
+    words, doubtful = words_of(len(ordered.owner)), ordered.doubtful
     width = min(mask.shape[1], TOGETHER)
     parts, used = mask.shape[1] // width, -(-events // (64 * width))
     turned = pages.empty((64 * width * used, words), np.uint64)
@@ -146,7 +146,7 @@ def _turned(mask: UInt64s, ordered: Ordered, events: int) -> UInt64s:
     room = slots, squares, np.empty(64, np.int64)
     for part in range(used):
         rows = turned[64 * width * part : 64 * width * (part + 1)]
-        turn_hits((0,) * width, part, parts, ordered.hit, ordered.owner, mask.reshape(-1, width), *room, rows)
+        turn_hits((0,) * width, part, parts, ordered, mask.reshape(-1, width), *room, rows)
     return turned
 
 

@@ -1,7 +1,8 @@
 """Puts the hits of a chunk in order, by score falling and ordinal rising: once, instead of each of their matches.
 
 A hit's key is how far its score is from the best, then its owner word. One of a record with several owners takes part
-with each of them that is alive; they share its mask.
+with each of them that is alive; they share its mask. Hits of one owner and one score, as the copies of a clause under
+several rows have, become one: their events are joined when their masks are read.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from index.kernel import kernel
 
 
 class Ordered(NamedTuple):
-    """Hits by score falling and owner word rising; one of several owners stands with each of them.
+    """Hits by score falling and owner word rising, one an owner and score; one of several owners stands with each.
 
     Attributes
     ----------
-    hit, owner, points
-        int32, int32, int64: where a hit was, and what it says, the latter two in memory of whole words of hits.
+    place, begin
+        int32: where the hits were; those from ``begin[i]`` to ``begin[i + 1]`` are one, the ``i``-th.
+    owner, points
+        int32, int64: what that says, in memory of whole words of hits.
     doubtful
         How many owners have other clauses.
     """
 
-    hit: Int32s
+    place: Int32s
+    begin: Int32s
     owner: Int32s
     points: Int64s
     doubtful: int
@@ -53,15 +57,19 @@ def in_order(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordere
         hit, each = pages.empty(owned, np.int32), np.empty(owned, np.int32)
         n = write_owners(word, owners, hit, each)
         order = np.lexsort((each[:n], ~points[hit[:n]]))
-        hit, owner[:n] = hit[:n][order], each[:n][order]
-        score[:n] = points[hit]
-        return Ordered(hit, owner[:n], score[:n], int(np.count_nonzero(owner[:n] & 1)))
+        hit, each = hit[:n][order], each[:n][order]
+        is_first = np.ones(n, np.bool_)
+        is_first[1:] = (each[1:] != each[:-1]) | (points[hit[1:]] != points[hit[:-1]])
+        begin = np.append(np.flatnonzero(is_first), n).astype(np.int32)
+        size = len(begin) - 1
+        owner[:size], score[:size] = each[begin[:-1]], points[hit[begin[:-1]]]
+        return Ordered(hit, begin, owner[:size], score[:size], int(np.count_nonzero(owner[:size] & 1)))
     key = pages.empty(owned, np.int64)
     n = pack(word, points, owners, best, shift, owner_bits, place, key)
     key[:n].sort()
-    hit = pages.empty(n, np.int32)
-    doubtful = int(unpack(key[:n], best, shift, owner_bits, place, hit, owner, score))
-    return Ordered(hit, owner[:n], score[:n], doubtful)
+    hit, begin = pages.empty(n, np.int32), pages.empty(n + 1, np.int32)
+    size, doubtful = map(int, unpack(key[:n], best, shift, owner_bits, place, hit, begin, owner, score))
+    return Ordered(hit, begin[: size + 1], owner[:size], score[:size], doubtful)
 
 
 @kernel
@@ -90,16 +98,27 @@ def pack(word, points, owners, best, shift, owner_bits, place, key):  # type: ig
 
 
 @kernel
-def unpack(key, best, shift, owner_bits, place, hit, owner, points):  # type: ignore[no-untyped-def]
-    """Write what keys were made of; return how many owner words say that there are other clauses."""
-    doubtful = np.int64(0)
+def unpack(key, best, shift, owner_bits, place, hit, begin, owner, points):  # type: ignore[no-untyped-def]
+    """Write what keys were made of, one owner and score once; see `Ordered`.
+
+    Returns
+    -------
+    size, doubtful
+        How many those are, and how many of them have an owner with other clauses.
+    """
+    size, doubtful, before = np.int64(0), np.int64(0), np.int64(-1)
     owner_mask, place_mask = (np.int64(1) << owner_bits) - 1, (np.int64(1) << place) - 1
-    for i in range(len(key)):
-        own = (key[i] >> place) & owner_mask
-        hit[i], owner[i] = key[i] & place_mask, own
-        points[i] = best - ((key[i] >> (place + owner_bits)) << shift)
-        doubtful += own & 1
-    return doubtful
+    for i in range(len(key)):  # without a branch: which hits are alike cannot be guessed
+        hit[i], this = key[i] & place_mask, key[i] >> place
+        is_new = np.int64(this != before)
+        size += is_new
+        own = this & owner_mask
+        owner[size - 1], points[size - 1] = own, best - ((this >> owner_bits) << shift)
+        begin[size] = i + 1
+        doubtful += own & is_new
+        before = this
+    begin[0] = 0
+    return size, doubtful
 
 
 @kernel

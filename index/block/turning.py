@@ -21,12 +21,15 @@ from index.kernel import inlined, kernel
 TOGETHER = 8
 """Squares whose words of one event are written together: as many words as a line of the cache has."""
 
+_AHEAD = 64
+"""So many masks before it is read a mask is fetched."""
+
 _HIT = (1 << 32) - 1
 """The part of a slot that is the place of a hit; above it stands the owner word."""
 
 
 @kernel
-def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits, turned):  # type: ignore[no-untyped-def]
+def turn_hits(lanes, part, parts, ordered, mask, slots, squares, first_hits, turned):  # type: ignore[no-untyped-def]
     """Write each event's hits.
 
     Parameters
@@ -35,8 +38,8 @@ def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits
         A tuple of W numbers, see `index.block.walk.walk`; of eight, where masks are longer, and then
     part, parts
         Which eight words of the masks these events have, and how often masks have eight; 0 and 1 for others.
-    order, owner
-        int32 [hits]: the hits' places in their order, and their owner words in that order.
+    ordered
+        The hits in order, see `index.block.hit_order.Ordered`.
     mask
         uint64 [parts x hits, W]; those of owners with several clauses are changed.
     slots
@@ -50,42 +53,51 @@ def turn_hits(lanes, part, parts, order, owner, mask, slots, squares, first_hits
     for word in range(0, turned.shape[1], TOGETHER):
         for y in range(TOGETHER):
             first = 64 * (word + y)
-            if first >= len(order):
+            if first >= len(ordered.owner):
                 squares[y] = 0
                 continue
-            _gather(lanes, part, parts, first, order, mask, squares[y])
-            _drop_duplicates(lanes, part, parts, first, order, owner, mask, slots, first_hits, squares[y])
+            _gather(lanes, part, parts, first, ordered, mask, squares[y])
+            _drop_duplicates(lanes, part, parts, first, ordered, mask, slots, first_hits, squares[y])
             turn(lanes, squares[y])
         for row in range(64):
             spread_row(lanes, squares, row, turned, word)
 
 
 @inlined
-def _gather(lanes, part, parts, first, order, mask, square):  # type: ignore[no-untyped-def]
-    """Copy the masks of 64 hits, or of those that there are, and have the next 64 fetched."""
-    for i in range(64):
-        hit = order[min(first + i, len(order) - 1)]
-        prefetch(mask, order[min(first + 64 + i, len(order) - 1)] * parts + part)  # type: ignore[no-untyped-call]
-        store(load(lanes, mask, hit * parts + part) if first + i < len(order) else everywhere(lanes, 0), square, i)
+def _gather(lanes, part, parts, first, ordered, mask, square):  # type: ignore[no-untyped-def]
+    """Copy the masks of 64 hits, or of those that there are, and have later ones fetched; join those that are one."""
+    place, begin = ordered.place, ordered.begin
+    for i in range(min(64, len(begin) - 1 - first)):
+        joined = everywhere(lanes, 0)
+        for j in range(begin[first + i], begin[first + i + 1]):
+            prefetch(mask, place[min(j + _AHEAD, len(place) - 1)] * parts + part)  # type: ignore[no-untyped-call]
+            joined = joined | load(lanes, mask, place[j] * parts + part)
+        store(joined, square, i)
+    for i in range(len(begin) - 1 - first, 64):
+        store(everywhere(lanes, 0), square, i)
 
 
 @inlined
-def _drop_duplicates(lanes, part, parts, first, order, owner, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
+def _drop_duplicates(lanes, part, parts, first, ordered, mask, slots, first_hits, square):  # type: ignore[no-untyped-def]
     """Take from 64 hits the events that a better hit of the same owner has."""
-    some = min(64, len(order) - first) if len(slots) else 0
+    owner, place, begin = ordered.owner, ordered.place, ordered.begin
+    some = min(64, len(owner) - first) if len(slots) else 0
     for i in range(some):
         ahead = np.int64(owner[min(first + 64 + i, len(owner) - 1)])
         prefetch(slots, first_slot(ahead, len(slots)))  # type: ignore[no-untyped-call]
-        first_hits[i] = order[first + i]
+        first_hits[i] = place[begin[first + i]]
         if owner[first + i] & 1:
-            first_hits[i] = _first_hit(np.int64(owner[first + i]), order[first + i], slots)
+            first_hits[i] = _first_hit(np.int64(owner[first + i]), first_hits[i], slots)
             prefetch(mask, first_hits[i] * parts + part)  # type: ignore[no-untyped-call]
     for i in range(some):
-        if first_hits[i] != order[first + i]:
-            for x in range(len(lanes)):
-                bits, seen = square[i, x], mask[first_hits[i] * parts + part, x]
-                square[i, x] = bits & ~seen
-                mask[first_hits[i] * parts + part, x] = seen | bits
+        if owner[first + i] & 1:
+            at, ours = first_hits[i] * parts + part, load(lanes, square, i)
+            if first_hits[i] == place[begin[first + i]]:
+                store(ours, mask, at)
+            else:
+                seen = load(lanes, mask, at)
+                store(ours & ~seen, square, i)
+                store(ours | seen, mask, at)
 
 
 @inlined

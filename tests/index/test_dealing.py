@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index.block import dealing
 from index.block.answers import Part, Rows, written
 from index.block.arrangement import Order
-from index.block.dealing import dealt
+from index.block.dealing import Dealt, dealt
 from index.block.hits import Hits
 from index.block.owner_lists import Owners, count_owners
 from index.matches import Matches, MatchRows
@@ -68,6 +68,24 @@ def test_hits_are_dealt_in_order_and_an_owners_best_alone(words: int, data: st.D
     several = {owner for owner in range(OWNERS) if sum(row[0] == owner for row in rows) > 1}
     flagged = [(owner << 1 | (owner in several), got, held) for owner, got, held in rows]
     assert _dealt(flagged, words, size) == _expected(flagged)
+
+
+@pytest.mark.parametrize("far", [1, 1 << 60])
+@pytest.mark.parametrize("words", [1, 8, 32])
+def test_copies_of_a_clause_are_dealt_as_one_hit(words: int, far: int) -> None:
+    """Records of one clause under several rows hold for events of their own, and score the same; some have one copy."""
+    rng = np.random.default_rng(words)
+    rows = []
+    for owner in range(1000):
+        events = rng.permutation(64 * words)[: int(rng.integers(1, 40))]
+        cuts = np.sort(rng.integers(0, len(events), int(rng.integers(0, 4))))
+        rows += [(2 * owner, owner % 3 * far, held.tolist()) for held in np.split(events, cuts) if len(held)]
+    shuffled = [rows[i] for i in rng.permutation(len(rows))]
+    part = _part(_hits(shuffled, words), len(rows), FIRST, 64 * words)
+    assert isinstance(part, Dealt)
+    assert len(part.ordinal) == 1000
+    order = Order(np.arange(FIRST + 64 * words), np.zeros(0, np.int64), False)
+    assert _listed(written([part], order)) == _expected(rows)
 
 
 @settings(deadline=None)
