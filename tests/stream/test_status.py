@@ -90,7 +90,8 @@ def test_what_is_no_address_of_a_server_is_answered_by_no_job(tmp_path: Path, mo
 class Ends:
     """A topic of three partitions, of which the first offsets are gone, and a group that has committed in two."""
 
-    def ask(self, _: Any) -> Any:
+    def ask(self, _: Any, about: str) -> Any:
+        assert about == "tocsin-events"
         committed = [TopicPartition("events", 0, 1_000), TopicPartition("events", 2, 50), TopicPartition("other", 1, 7)]
         return SimpleNamespace(topic_partitions=committed)
 
