@@ -81,3 +81,13 @@ class CommandLine:
         for record in records:
             producer.produce(topic, **record)
         assert producer.flush(PATIENCE) == 0
+
+
+def read_terminal(side: int) -> str:
+    chunks = []
+    try:
+        while chunk := os.read(side, 65536):
+            chunks.append(chunk)
+    except OSError:
+        pass  # the other side was closed: how Linux says end of file here
+    return b"".join(chunks).decode()

@@ -13,17 +13,7 @@ from index.writer import IndexWriter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
 from tests.stream.console import ESCAPE, on_a_terminal
-from tests.stream.index_commands import EVENT, event_file, flights_index, lines, records, run, tocsin
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return flights_index(tmp_path_factory.mktemp("cli-index"))
-
-
-@pytest.fixture(scope="module")
-def event(index: Path) -> str:
-    return event_file(index.parent)
+from tests.stream.index_commands import EVENT, lines, records, run, tocsin
 
 
 def test_explain_draws_a_match_with_its_terms_and_the_branch_that_counts(index: Path, event: str) -> None:

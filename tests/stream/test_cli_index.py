@@ -15,17 +15,7 @@ from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
 from schemas.records import Subscription
-from tests.stream.index_commands import event_file, flights_index, lines, records, tocsin
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return flights_index(tmp_path_factory.mktemp("cli-index"))
-
-
-@pytest.fixture(scope="module")
-def event(index: Path) -> str:
-    return event_file(index.parent)
+from tests.stream.index_commands import lines, records, tocsin
 
 
 def test_a_program_gets_rows_of_any_length_as_one_line_with_tabs(event: str, tmp_path: Path) -> None:

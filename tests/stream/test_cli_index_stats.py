@@ -5,18 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
-
 from index.event_block import EventBlock
 from index.observed.collector import Collector
 from index.observed.store import add
 from schemas.records import Event
-from tests.stream.index_commands import flights_index, lines, records, run, tocsin
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return flights_index(tmp_path_factory.mktemp("cli-index"))
+from tests.stream.index_commands import lines, records, run, tocsin
 
 
 def test_index_stats_shows_sizes_predicates_and_the_always_list(index: Path) -> None:

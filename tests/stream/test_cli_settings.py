@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stream.settings import load_settings
-from tests.stream.console import event_file, tocsin, together
-
-
-@pytest.fixture
-def event(tmp_path: Path) -> str:
-    return event_file(tmp_path)
+from tests.stream.console import tocsin, together
 
 
 def test_settings_prints_a_file_that_says_the_same_when_read_back(tmp_path: Path) -> None:
@@ -41,7 +34,7 @@ def test_options_after_the_command_go_over_those_before_it_and_over_environment_
     assert tocsin("settings", TOCSIN_CONFIG=str(file)).stdout.count("partitions = 9") == 1
 
 
-def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(event: str, tmp_path: Path) -> None:
+def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(plain_event: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text("[job\n")
     wrong, filter_ = ["--set", "job.topp=5"], "a = 1"
     expected = [
@@ -55,7 +48,7 @@ def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(event: str, t
         (["similar", filter_, "--set", "job.index_dir="], "job.index_dir can't be '' (--set job.index_dir)"),
         (["listen", *wrong], "job.topp"),
         (["run", *wrong], "job.topp"),
-        (["check", filter_, event, *wrong], "job.topp"),
+        (["check", filter_, plain_event, *wrong], "job.topp"),
         (["similar", filter_, *wrong], "job.topp"),
         (["index", "stats", *wrong], "job.topp"),
         (["subscribe", "s", filter_, *wrong], "job.topp"),

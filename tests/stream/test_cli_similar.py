@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.stream.index_commands import FILTERS, flights_index, lines, records, run, tocsin
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return flights_index(tmp_path_factory.mktemp("cli-index"))
+from tests.stream.index_commands import FILTERS, lines, records, run, tocsin
 
 
 def test_similar_lists_the_same_first_then_the_nearest(index: Path) -> None:

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream.commands.values import moment, time_text
-from tests.stream.console import event_file, tocsin, together
-
-
-@pytest.fixture
-def event(tmp_path: Path) -> str:
-    return event_file(tmp_path)
+from tests.stream.console import tocsin, together
 
 
 def test_wrong_usage_ends_with_2_and_says_so_on_stderr() -> None:
@@ -35,11 +30,11 @@ def test_wrong_usage_ends_with_2_and_says_so_on_stderr() -> None:
         assert "Traceback" not in result.stderr, call
 
 
-def test_arguments_that_are_not_utf8_are_refused_in_a_sentence(event: str) -> None:
+def test_arguments_that_are_not_utf8_are_refused_in_a_sentence(plain_event: str) -> None:
     filter_, tree = "origin = '\udcff'", '{"op":"in","attribute":"origin","values":["\udcff"]}'
     calls = [
-        ["check", filter_, event],
-        ["check", tree, event],
+        ["check", filter_, plain_event],
+        ["check", tree, plain_event],
         ["subscribe", "s-1", filter_],
         ["subscribe", "s-1", "--expression", tree],
         ["subscribe", "s-\udcff", "a = 1"],
@@ -117,12 +112,12 @@ def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1() -> None:
         assert len(result.stderr.splitlines()) == 1, call
 
 
-def test_what_was_meant_is_named_where_an_argument_is_wrong(event: str, tmp_path: Path) -> None:
+def test_what_was_meant_is_named_where_an_argument_is_wrong(plain_event: str, tmp_path: Path) -> None:
     (tmp_path / "endless.json").write_text('{"a": "1e999", "b": -1e999}')
     expected = [
-        (["check", "@", event], 2, "@ names no file; write @FILE, or @- for stdin"),
+        (["check", "@", plain_event], 2, "@ names no file; write @FILE, or @- for stdin"),
         (
-            ["check", "@nofile", event],
+            ["check", "@nofile", plain_event],
             2,
             "nofile can't be read: No such file or directory; give the path of a file, or @-",
         ),

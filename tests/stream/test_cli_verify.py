@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from index.block.engine import BlockEngine
 from index.segment import write_segment
 from index.writer import IndexWriter
@@ -15,17 +13,7 @@ from schemas.filter_text import parse_filter
 from schemas.records import Subscription
 from tests.conftest import BrokerAddress
 from tests.stream.command_line import CommandLine
-from tests.stream.index_commands import EVENT, event_file, flights_index, lines, records, run, tocsin
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return flights_index(tmp_path_factory.mktemp("cli-index"))
-
-
-@pytest.fixture(scope="module")
-def event(index: Path) -> str:
-    return event_file(index.parent)
+from tests.stream.index_commands import EVENT, lines, records, run, tocsin
 
 
 def test_verify_ends_with_0_when_nothing_differs(index: Path, tmp_path: Path) -> None:
