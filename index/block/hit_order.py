@@ -51,25 +51,32 @@ def in_order(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordere
     """
     size, owner_bits, place = len(word), (2 * len(owners.is_dead)).bit_length(), len(word).bit_length()
     best, width, shift = bits_of(points, size)
+    if width + owner_bits + place > 63:
+        return _in_order_apart(word, points, owned, owners)
     room = 64 * words_of(owned)
     owner, score = pages.empty(room, np.int32), pages.empty(room, np.int64)
-    if width + owner_bits + place > 63:
-        hit, each = pages.empty(owned, np.int32), np.empty(owned, np.int32)
-        n = write_owners(word, owners, hit, each)
-        order = np.lexsort((each[:n], ~points[hit[:n]]))
-        hit, each = hit[:n][order], each[:n][order]
-        is_first = np.ones(n, np.bool_)
-        is_first[1:] = (each[1:] != each[:-1]) | (points[hit[1:]] != points[hit[:-1]])
-        begin = np.append(np.flatnonzero(is_first), n).astype(np.int32)
-        size = len(begin) - 1
-        owner[:size], score[:size] = each[begin[:-1]], points[hit[begin[:-1]]]
-        return Ordered(hit, begin, owner[:size], score[:size], int(np.count_nonzero(owner[:size] & 1)))
     key = pages.empty(owned, np.int64)
     n = pack(word, points, owners, best, shift, owner_bits, place, key)
     key[:n].sort()
     hit, begin = pages.empty(n, np.int32), pages.empty(n + 1, np.int32)
     size, doubtful = map(int, unpack(key[:n], best, shift, owner_bits, place, hit, begin, owner, score))
     return Ordered(hit, begin[: size + 1], owner[:size], score[:size], doubtful)
+
+
+def _in_order_apart(word: Int32s, points: Int64s, owned: int, owners: Owners) -> Ordered:
+    """Do the same where scores are so far apart that no integer tells them and the rest."""
+    hit, own = np.empty(owned, np.int32), np.empty(owned, np.int32)
+    n = write_owners(word, owners, hit, own)
+    order = np.lexsort((own[:n], ~points[hit[:n]]))
+    hit, own = hit[order], own[order]
+    is_first = np.ones(n, np.bool_)
+    is_first[1:] = (own[1:] != own[:-1]) | (points[hit[1:]] != points[hit[:-1]])
+    first = np.flatnonzero(is_first)
+    size, room = len(first), 64 * words_of(len(first))
+    owner, score = pages.empty(room, np.int32), pages.empty(room, np.int64)
+    owner[:size], score[:size] = own[first], points[hit[first]]
+    begin = np.append(first, n).astype(np.int32)
+    return Ordered(hit, begin, owner[:size], score[:size], int(np.count_nonzero(owner[:size] & 1)))
 
 
 @kernel
