@@ -14,6 +14,7 @@ from schemas.errors import TocsinError
 from schemas.records import Notification
 from stream import clients
 from stream.committed import CommittedReader
+from stream.refusals import unreachable
 from stream.settings import Settings
 
 POLL_SECONDS = 0.005
@@ -95,7 +96,7 @@ class Traffic:
             progress(published, len(self.latencies))
             self.seconds = time.monotonic() - started
         except KafkaException as error:
-            raise clients.trouble(self._settings, error, "Read", f"{self._settings.job.name}-events") from error
+            raise unreachable(self._settings, error) from error
         finally:
             output.close()
 
@@ -140,10 +141,11 @@ class Traffic:
         topic = self._settings.topics.events
         with clients.TopicEnds(self._settings) as ends:
             end = ends.of(topic)
-        group = Consumer(clients.group_reader(self._settings, f"{self._settings.job.name}-events"))
+        name = f"{self._settings.job.name}-events"
+        group = Consumer(clients.group_reader(self._settings, name))
         try:
             asked = [TopicPartition(topic, partition) for partition in end]
-            while any(p.offset < end[p.partition] for p in clients.while_passing(lambda: group.committed(asked, 10))):
+            while any(p.offset < end[p.partition] for p in self._committed(group, name, asked)):
                 for _ in range(20):
                     self._turn(output, tick)
         finally:
@@ -151,6 +153,13 @@ class Traffic:
         goal = output.ends()
         while not output.reached(goal):
             self._turn(output, tick)
+
+    def _committed(self, group: Consumer, name: str, asked: list[TopicPartition]) -> list[TopicPartition]:
+        """Return what the group of this name has committed."""
+        try:
+            return clients.while_passing(lambda: group.committed(asked, 10))
+        except KafkaException as error:
+            raise clients.trouble(self._settings, error, "Read", name) from error
 
     def _take(self, message: Message, arrived: float) -> None:
         """Take in a notification or a dead letter."""
