@@ -17,7 +17,7 @@ from index.matches import Matches, MatchRows
 
 OWNERS = 40
 FIRST = 7
-ORDER = Order(np.arange(FIRST + 512), np.zeros(0, np.int64), False)
+ORDER = Order(np.arange(FIRST + 2048), np.zeros(0, np.int64), False)
 
 
 def _hits(rows: list[tuple[int, int, list[int]]], words: int) -> Hits:
@@ -57,7 +57,7 @@ def _listed(out: Matches) -> list[tuple[int, int, int]]:
     return list(zip(*(column.tolist() for column in out.rows()), strict=True))
 
 
-@pytest.mark.parametrize("words", [1, 2, 8])
+@pytest.mark.parametrize("words", [1, 2, 8, 32])
 @settings(deadline=None)
 @given(data=st.data())
 def test_hits_are_dealt_in_order_and_an_owners_best_alone(words: int, data: st.DataObject) -> None:
@@ -84,8 +84,7 @@ def test_copies_of_a_clause_are_dealt_as_one_hit(words: int, far: int) -> None:
     part = _part(_hits(shuffled, words), len(rows), FIRST, 64 * words)
     assert isinstance(part, Dealt)
     assert len(part.ordinal) == 1000
-    order = Order(np.arange(FIRST + 64 * words), np.zeros(0, np.int64), False)
-    assert _listed(written([part], order)) == _expected(rows)
+    assert _listed(written([part], ORDER)) == _expected(rows)
 
 
 @settings(deadline=None)
