@@ -43,8 +43,8 @@ class Part(Protocol):
         """The first event, by its number in the order in which events are matched."""
 
     @property
-    def sizes(self) -> Int64s:
-        """int64 [events], how many matches each event has."""
+    def counts(self) -> Int64s:
+        """int64 [events, stretches], how many matches each event has in each stretch of its matches."""
 
     @property
     def classes(self) -> Classes | None:
@@ -69,9 +69,9 @@ class Rows:
         return np.searchsorted(self.found.event, numbers)
 
     @property
-    def sizes(self) -> Int64s:
+    def counts(self) -> Int64s:
         """See `Part`."""
-        return np.diff(self.begin)
+        return np.diff(self.begin)[:, None]
 
     @property
     def classes(self) -> None:
@@ -81,6 +81,13 @@ class Rows:
     def write(self, places: Int64s, subscription: Int32s, score: Int64s) -> None:
         """See `Part`."""
         copy_rows(self.found, self.begin, places, subscription, score)
+
+
+def stretches(points: Int64s) -> Int64s:
+    """Return where stretches of one score begin and the last one ends, given scores in their order."""
+    if not len(points):
+        return np.zeros(1, np.int64)
+    return np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1], [True]]))
 
 
 def written(parts: Sequence[Part], order: Order) -> Matches:
@@ -97,7 +104,7 @@ def written(parts: Sequence[Part], order: Order) -> Matches:
         return MatchRows.room(0).matches(len(order.event))
     if len(parts) == 1 and isinstance(parts[0], Rows) and not order.is_arranged:
         return parts[0].found.matches(len(order.event))
-    sizes = [part.sizes for part in parts]
+    sizes = [part.counts.sum(axis=1) for part in parts]
     events = [order.event[part.first : part.first + len(size)] for part, size in zip(parts, sizes, strict=True)]
     count = np.zeros(len(order.event), np.int64)
     for these, size in zip(events, sizes, strict=True):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block import pages
-from index.block.answers import Classes
+from index.block.answers import Classes, stretches
 from index.block.bits import ones
 from index.block.hit_order import Ordered, in_order, words_of
 from index.block.hits import Hits
@@ -62,12 +62,6 @@ class Dealt(NamedTuple):
     counts: Int64s
 
     @property
-    def sizes(self) -> Int64s:
-        """See `index.block.answers.Part`."""
-        total: Int64s = self.counts.sum(axis=1)
-        return total
-
-    @property
     def classes(self) -> Classes | None:
         """See `index.block.answers.Part`."""
         first, last = self.points[self.bounds[:-1]], self.points[self.bounds[1:] - 1]
@@ -102,7 +96,9 @@ def dealt(hits: Hits, size: int, owned: int, owners: Owners, first: int, events:
         _part_lists(hits, size, owners)
     ordered = in_order(hits.owner[:size], hits.points[:size], owned, owners)
     turned = _turned(hits.mask, ordered, events)
-    bounds = _bounds(ordered.points)
+    bounds = stretches(ordered.points)
+    if (len(bounds) - 2) * _RUN > len(ordered.points):
+        bounds = bounds[[0, -1]]
     counts = np.empty((events, len(bounds) - 1), np.int64)
     count_bits(turned, bounds, counts)
     ordinal = ordered.owner
@@ -148,13 +144,6 @@ def _turned(mask: UInt64s, ordered: Ordered, events: int) -> UInt64s:
         rows = turned[64 * width * part : 64 * width * (part + 1)]
         turn_hits((0,) * width, part, parts, ordered, mask.reshape(-1, width), *room, rows)
     return turned
-
-
-def _bounds(points: Int64s) -> Int64s:
-    """Return where stretches of one score begin and the last ends, if they are long; else those of one stretch."""
-    changes = np.flatnonzero(points[1:] != points[:-1]) + 1
-    inner = changes if len(changes) * _RUN <= len(points) else changes[:0]
-    return np.array([0, *inner.tolist(), *([len(points)] if len(points) else [])], np.int64)
 
 
 @kernel

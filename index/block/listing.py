@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from index.block.answers import Classes
+from index.block.answers import Classes, stretches
 from index.block.bits import lowest_bit
 from index.block.hits import Hits
 from index.block.layout import Int32s, Int64s, UInt64s
@@ -63,12 +63,6 @@ class Listed(NamedTuple):
     counts: Int64s
 
     @property
-    def sizes(self) -> Int64s:
-        """See `index.block.answers.Part`."""
-        total: Int64s = self.counts.sum(axis=1)
-        return total
-
-    @property
     def classes(self) -> Classes:
         """See `index.block.answers.Part`."""
         return Classes(self.points, self.counts)
@@ -102,7 +96,7 @@ def listed(
         return None
     order = np.argsort(~hits.points[:size], kind="stable")
     points = hits.points[order]
-    bounds = np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1], [True]]))
+    bounds = stretches(points)
     if len(bounds) - 1 > _SCORES:
         return None
     owner, mask = hits.owner[order], hits.mask[order]
