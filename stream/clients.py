@@ -212,10 +212,7 @@ class TopicEnds:
         TocsinError
             They do not answer, or let this client not see it.
         """
-        try:
-            return while_passing(lambda: question(self._admin))
-        except KafkaException as error:
-            raise trouble(self._settings, error, self._rights.get(about, "Describe"), about) from error
+        return answered(self._settings, lambda: question(self._admin), self._rights.get(about, "Describe"), about)
 
     def partitions(self, topic: str) -> int:
         """Return the number of partitions, as it was when first asked or asked again by `look_again`."""
@@ -307,7 +304,16 @@ def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -
         time.sleep(0.02)
 
 
-def trouble(settings: Settings, error: KafkaException, right: str, name: str) -> TocsinError:
-    """Return the sentence for brokers that do not answer, or that miss this right on the resource of this name."""
-    missing = denial(settings, error.args[0], right, name)
-    return unreachable(settings, error) if missing is None else missing
+def answered(settings: Settings, ask: Callable[[], Answer], right: str, name: str) -> Answer:
+    """Ask the brokers, as `while_passing` does, about the resource of this name, on which this right is needed.
+
+    Raises
+    ------
+    TocsinError
+        They do not answer, or miss the right.
+    """
+    try:
+        return while_passing(ask)
+    except KafkaException as error:
+        missing = denial(settings, error.args[0], right, name)
+        raise missing or unreachable(settings, error) from error

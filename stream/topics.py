@@ -8,8 +8,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
-from stream.clients import REQUEST_SECONDS, admin, reach, trouble, while_passing
-from stream.refusals import denial
+from stream.clients import REQUEST_SECONDS, admin, answered, reach
+from stream.refusals import denial, unreachable
 from stream.settings import Settings
 
 WEEK_MS = 7 * 24 * 3_600_000
@@ -33,9 +33,9 @@ def ensure_topics(settings: Settings) -> None:
     client = admin(settings)
     try:
         _create(client, settings, present)
-        _check_compaction(client, settings)
     except KafkaException as error:
-        raise trouble(settings, error, "DescribeConfigs", settings.topics.subscriptions) from error
+        raise unreachable(settings, error) from error
+    _check_compaction(client, settings)
 
 
 def _create(client: AdminClient, settings: Settings, present: set[str]) -> None:
@@ -89,7 +89,7 @@ def _await_leaders(client: AdminClient, names: list[str]) -> None:
 
 def _check_compaction(client: AdminClient, settings: Settings) -> None:
     name = settings.topics.subscriptions
-    policy = _setting(client, name, "cleanup.policy")
+    policy = _setting(client, settings, "cleanup.policy")
     if "delete" in policy.split(",") or "compact" not in policy.split(","):
         raise TocsinError(
             f"the topic {name} has cleanup.policy={policy}, so Kafka would forget subscriptions; keep the last one "
@@ -106,18 +106,16 @@ def removals_kept_seconds(settings: Settings) -> float:
     TocsinError
         The brokers don't answer or refuse.
     """
+    return int(_setting(admin(settings), settings, "delete.retention.ms")) / 1000
+
+
+def _setting(client: AdminClient, settings: Settings, setting: str) -> str:
+    """Return a setting of the subscriptions topic."""
     name = settings.topics.subscriptions
-    try:
-        return int(_setting(admin(settings), name, "delete.retention.ms")) / 1000
-    except KafkaException as error:
-        raise trouble(settings, error, "DescribeConfigs", name) from error
-
-
-def _setting(client: AdminClient, name: str, setting: str) -> str:
     resource = ConfigResource(ResourceType.TOPIC, name)
 
     def ask() -> str:
         answer = client.describe_configs([resource], request_timeout=REQUEST_SECONDS)[resource]
         return str(answer.result()[setting].value)
 
-    return while_passing(ask)
+    return answered(settings, ask, "DescribeConfigs", name)

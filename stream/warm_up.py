@@ -95,9 +95,7 @@ def warm_up(engine: str = "block") -> None:
 def _match_sorted(index: str) -> None:
     """Match blocks of several chunks, sorted by month or of one month, with few matches an event, some and many."""
     filters = [*SCORED, *(f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS))]
-    values = [msgspec.json.encode({"filter": text}) for text in filters]
-    segment = absorb(index, [f"{i:04d}".encode() for i in range(len(filters))], values)
-    version = IndexWriter(index).publish([segment], [], {0: 1})
+    version = _publish(index, filters)
     kinds = [*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)]
     for (level, top), (events, months) in product(kinds, ((SORTED, MONTHS), (LONG, 1))):
         match(index, version, [b'{"m": %d, "k": %d}' % (i % months, level) for i in range(events)], top, "event")
@@ -105,10 +103,15 @@ def _match_sorted(index: str) -> None:
 
 def _match_alike(index: str) -> None:
     """Match events of which each meets many subscriptions that say the same, and others meet others."""
-    values = [msgspec.json.encode({"filter": f"m = {i % TOPICS}"}) for i in range(TOPICS * ALIKE)]
-    segment = absorb(index, [f"{i:04d}".encode() for i in range(len(values))], values)
-    version = IndexWriter(index).publish([segment], [], {0: 1})
+    version = _publish(index, [f"m = {i % TOPICS}" for i in range(TOPICS * ALIKE)])
     match(index, version, [b'{"m": %d}' % (i % TOPICS) for i in range(5 * TOPICS)], 0, "event")
+
+
+def _publish(index: str, filters: Sequence[str]) -> int:
+    """Publish an index of subscriptions with these filters; return its version."""
+    values = [msgspec.json.encode({"filter": text}) for text in filters]
+    segment = absorb(index, [f"{i:04d}".encode() for i in range(len(filters))], values)
+    return IndexWriter(index).publish([segment], [], {0: 1})
 
 
 def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:

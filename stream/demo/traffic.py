@@ -143,9 +143,14 @@ class Traffic:
             end = ends.of(topic)
         name = f"{self._settings.job.name}-events"
         group = Consumer(clients.group_reader(self._settings, name))
+        asked = [TopicPartition(topic, partition) for partition in end]
+
+        def is_behind() -> bool:
+            committed = clients.answered(self._settings, lambda: group.committed(asked, 10), "Read", name)
+            return any(place.offset < end[place.partition] for place in committed)
+
         try:
-            asked = [TopicPartition(topic, partition) for partition in end]
-            while any(p.offset < end[p.partition] for p in self._committed(group, name, asked)):
+            while is_behind():
                 for _ in range(20):
                     self._turn(output, tick)
         finally:
@@ -153,13 +158,6 @@ class Traffic:
         goal = output.ends()
         while not output.reached(goal):
             self._turn(output, tick)
-
-    def _committed(self, group: Consumer, name: str, asked: list[TopicPartition]) -> list[TopicPartition]:
-        """Return what the group of this name has committed."""
-        try:
-            return clients.while_passing(lambda: group.committed(asked, 10))
-        except KafkaException as error:
-            raise clients.trouble(self._settings, error, "Read", name) from error
 
     def _take(self, message: Message, arrived: float) -> None:
         """Take in a notification or a dead letter."""
