@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from stream.settings_reference import settings_toml
 from tests import processes
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.stream.scrape import get, samples
+from tests.waiting import wait_for
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 EVENTS = 50
@@ -54,10 +54,7 @@ def status(job: JobUnderTest, *arguments: str) -> subprocess.CompletedProcess[st
 
 def eventually(check: Callable[[], bool]) -> None:
     """Gauges are set at each line of metrics."""
-    deadline = time.monotonic() + PATIENCE
-    while not check():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for(check, PATIENCE)
 
 
 def endpoint(job: JobUnderTest) -> str:

@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -30,6 +30,7 @@ from stream.checkpoint import last_batches, query_identity
 from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
+from tests.waiting import wait_for
 
 TOP = 3
 PARTITIONS = 2
@@ -92,18 +93,11 @@ def exchange(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         assert client.letters == []
 
 
-def _wait(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_a_driver_that_dies_in_its_first_batch_with_events_goes_on_there(exchange: Exchange) -> None:
     """Before that one there was an empty batch, for which nothing is committed."""
     job = exchange.job
     checkpoint = job.folder / "checkpoint" / "events"
-    _wait(lambda: last_batches(checkpoint) == (0, 0))
+    wait_for(lambda: last_batches(checkpoint) == (0, 0), PATIENCE)
     job.arm("events.pinned", signal.SIGKILL)
     exchange.publish()
     assert job.process.wait(PATIENCE) == -signal.SIGKILL
@@ -146,8 +140,10 @@ def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
     job = exchange.job
     (first,) = job.members("index.compaction")
     first.kill()
-    _wait(lambda: "the compaction ended with code -9 and is started again in 1 s" in job.process.log.read_text())
-    _wait(lambda: any(member.pid != first.pid for member in job.members("index.compaction")))
+    wait_for(
+        lambda: "the compaction ended with code -9 and is started again in 1 s" in job.process.log.read_text(), PATIENCE
+    )
+    wait_for(lambda: any(member.pid != first.pid for member in job.members("index.compaction")), PATIENCE)
     exchange.publish()
     exchange.check()
 
@@ -163,7 +159,7 @@ def test_garbage_that_is_collected_while_a_job_is_idle_takes_nothing_from_its_ne
         everything = MergePlan(tuple(entry.segment.name for entry in latest(index).segments))
         return merge(index, everything, engine_named("block")) is not None
 
-    _wait(merged)
+    wait_for(merged, PATIENCE)
     collect(index, superseded=0.0)
     assert published not in versions(index)
     exchange.publish()
@@ -174,13 +170,15 @@ def test_partitions_added_to_the_events_topic_are_read_from_their_beginning(exch
     topic = exchange.job.topics.events
     admin = AdminClient({"bootstrap.servers": exchange.client.bootstrap})
     admin.create_partitions([NewPartitions(topic, PARTITIONS + 1)])[topic].result(30)
-    _wait(lambda: len(exchange.client.producer.list_topics(topic).topics[topic].partitions) == PARTITIONS + 1)
+    wait_for(
+        lambda: len(exchange.client.producer.list_topics(topic).topics[topic].partitions) == PARTITIONS + 1, PATIENCE
+    )
 
     def reached() -> bool:
         exchange.publish(20)
         return any(place[0] == PARTITIONS for place, _ in exchange.published)
 
-    _wait(reached)
+    wait_for(reached, PATIENCE)
     exchange.check()
 
 
@@ -189,7 +187,7 @@ def test_a_driver_that_slept_past_its_transaction_ends_and_the_next_one_goes_on(
     job = exchange.job
     job.arm("events.offsets-sent", signal.SIGSTOP)
     exchange.publish()
-    _wait(lambda: psutil.Process(job.process.pid).status() == psutil.STATUS_STOPPED)
+    wait_for(lambda: psutil.Process(job.process.pid).status() == psutil.STATUS_STOPPED, PATIENCE)
     time.sleep(ABORTED_AFTER)
     os.kill(job.process.pid, signal.SIGCONT)
     assert job.process.wait(PATIENCE) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from stream.job_process import JobProcess
 from stream.settings import Settings
 from stream.settings_tables import Events, Matching
 from tests.e2e.harness import Client, JobUnderTest, running_job
+from tests.waiting import wait_for
 
 
 def _refusal(settings: Settings, folder: Path) -> str:
@@ -33,13 +32,6 @@ def _with(settings: Settings, **values: Any) -> Settings:
     return msgspec.structs.replace(settings, job=msgspec.structs.replace(settings.job, **values))
 
 
-def _wait(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 class Admin:
     """What somebody may do to topics and groups behind the job's back."""
 
@@ -49,9 +41,9 @@ class Admin:
     def recreate(self, topic: str) -> None:
         config = {"cleanup.policy": "compact"} if topic.endswith("subscriptions") else {}
         self._client.delete_topics([topic])[topic].result(30)
-        _wait(lambda: topic not in self._client.list_topics().topics)
+        wait_for(lambda: topic not in self._client.list_topics().topics, 30)
         self._client.create_topics([NewTopic(topic, 2, 1, config=config)])[topic].result(30)
-        _wait(lambda: topic in self._client.list_topics().topics)
+        wait_for(lambda: topic in self._client.list_topics().topics, 30)
 
     def add_partition(self, topic: str) -> None:
         self._client.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
@@ -156,7 +148,7 @@ def test_state_that_does_not_fit_is_refused_before_spark_starts(broker: Any, tmp
         # a partition added while the job runs: no event is matched without the subscriptions that are in it
         seen = len(client.found)
         admin.add_partition(topics.subscriptions)
-        _wait(lambda: admin.partitions(topics.subscriptions) == 3)
+        wait_for(lambda: admin.partitions(topics.subscriptions) == 3, 30)
         producer = Producer(clients.producer(settings))  # the other one has not heard of the partition yet
         producer.produce(topics.subscriptions, '{"filter": "a = 1"}', "new", partition=2)
         assert producer.flush(30) == 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from tests.stream import console
 from tests.stream.console import TOCSIN
 
 PATIENCE = 60.0
@@ -48,6 +49,11 @@ class CommandLine:
     def start(self, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen([TOCSIN, *arguments], env=self.environment, **streams)
 
+    def on_a_terminal(self, *arguments: str, columns: int) -> tuple[int, str]:
+        """Run it, stdout a terminal; return the code and what came there."""
+        terminal = {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "40"}
+        return console.on_a_terminal("stdout", *arguments, environment=self.environment | terminal)
+
     def records(self, topic: str) -> list[tuple[bytes | None, Any]]:
         """Return (key, value as JSON) of everything on the topic, in order within a partition."""
         messages = [(message.key(), message.value()) for message in self.messages(topic)]
@@ -81,13 +87,3 @@ class CommandLine:
         for record in records:
             producer.produce(topic, **record)
         assert producer.flush(PATIENCE) == 0
-
-
-def read_terminal(side: int) -> str:
-    chunks = []
-    try:
-        while chunk := os.read(side, 65536):
-            chunks.append(chunk)
-    except OSError:
-        pass  # the other side was closed: how Linux says end of file here
-    return b"".join(chunks).decode()

@@ -1,17 +1,14 @@
-"""What tests of commands need: topics on a real broker, a terminal, an index of flights, and an event."""
+"""What tests of commands need: topics on a real broker, an index of flights, and an event."""
 
 from __future__ import annotations
 
-import os
-import pty
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stream import console, index_commands
 from tests.stream.command_line import CommandLine
+from tests.stream.index_commands import EVENT, event_file, flights_index
 
 
 @pytest.fixture(scope="module")
@@ -28,27 +25,19 @@ def fresh(broker: Any) -> CommandLine:
     return CommandLine(broker.bootstrap_servers)
 
 
-@pytest.fixture
-def terminal() -> Iterator[tuple[int, int]]:
-    """A pseudo-terminal: (our side, the side that the command gets)."""
-    ours, theirs = pty.openpty()
-    yield ours, theirs
-    os.close(ours)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index directory of subscriptions to flights."""
-    return index_commands.flights_index(tmp_path_factory.mktemp("cli-index"))
+    return flights_index(tmp_path_factory.mktemp("cli-index"))
 
 
 @pytest.fixture(scope="module")
 def event(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A file with a flight that gives weights."""
-    return index_commands.event_file(tmp_path_factory.mktemp("event"))
+    return event_file(tmp_path_factory.mktemp("event"), EVENT)
 
 
 @pytest.fixture(scope="module")
 def plain_event(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The same without weights."""
-    return console.event_file(tmp_path_factory.mktemp("plain-event"))
+    return event_file(tmp_path_factory.mktemp("plain-event"), {k: v for k, v in EVENT.items() if k != "$weights"})

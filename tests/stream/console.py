@@ -1,4 +1,4 @@
-"""The console script, run as a shell would without a broker, and an event for it."""
+"""The console script, run as a shell would without a broker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pty
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -41,23 +41,16 @@ def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[s
         yield from zip(map(shlex.join, calls), results, strict=True)
 
 
-def on_a_terminal(stream: Literal["stdout", "stderr"], *arguments: str, index: Path) -> tuple[int, str]:
-    """Run the console script, one of its streams a terminal with colours; return the code and what came there."""
+def on_a_terminal(
+    stream: Literal["stdout", "stderr"], *arguments: str, environment: Mapping[str, str]
+) -> tuple[int, str]:
+    """Run the console script, one of its streams a terminal; return the code and what came there."""
     ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "TOCSIN_JOB__INDEX_DIR": str(index)}
-    environment.pop("NO_COLOR", None)
     shown = b""
     with subprocess.Popen([TOCSIN, *arguments], env=environment, **{stream: theirs}) as process:  # type: ignore[call-overload]
         os.close(theirs)
-        with suppress(OSError):  # the other side is closed
+        with suppress(OSError):  # the other side was closed: how Linux says end of file here
             while chunk := os.read(ours, 4096):
                 shown += chunk
     os.close(ours)
     return process.returncode, shown.decode()
-
-
-def event_file(folder: Path) -> str:
-    """Write an event that has strings and a number, and return where it is."""
-    file = folder / "event.json"
-    file.write_text('{"origin": "JFK", "carrier": ["B6", "AA"], "dep_delay": 75}')
-    return str(file)

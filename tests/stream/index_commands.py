@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from unittest import mock
 
 from typer.testing import CliRunner
@@ -40,11 +41,18 @@ def flights_index(folder: Path) -> Path:
     return path
 
 
-def event_file(folder: Path) -> str:
-    """Write `EVENT` and return where it is."""
+def event_file(folder: Path, event: dict[str, Any]) -> str:
+    """Write an event and return where it is."""
     file = folder / "event.json"
-    file.write_text(json.dumps(EVENT))
+    file.write_text(json.dumps(event))
     return str(file)
+
+
+def on_a_terminal(stream: Literal["stdout", "stderr"], *arguments: str, index: Path) -> tuple[int, str]:
+    """Run the console script, one of its streams a terminal with colours; return the code and what came there."""
+    environment = os.environ | {"TERM": "xterm-256color", "TOCSIN_JOB__INDEX_DIR": str(index)}
+    environment.pop("NO_COLOR", None)
+    return console.on_a_terminal(stream, *arguments, environment=environment)
 
 
 class Said(NamedTuple):

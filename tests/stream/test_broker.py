@@ -8,9 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,13 +20,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from schemas.errors import TocsinError
 from stream.broker import Broker
 from stream.lock import holder
-
-
-def _await(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
+from tests.waiting import wait_for
 
 
 def test_a_broker_outlives_its_starting_thread_and_keeps_address_and_data_over_stop_kill_and_restart(
@@ -74,7 +66,7 @@ def test_a_broker_that_dies_is_reported_with_the_end_of_its_log_and_leaves_nothi
         with broker:
             assert broker.pid is not None
             os.kill(broker.pid, signal.SIGKILL)
-            _await(lambda: not broker.running, "the broker outlived SIGKILL")
+            wait_for(lambda: not broker.running, 30, "the broker outlived SIGKILL")
 
     with pytest.raises(TocsinError) as caught:
         use()
@@ -163,8 +155,8 @@ def test_a_broker_dies_with_its_owner_and_its_temporary_folder_goes_too() -> Non
     finally:
         owner.kill()
         owner.communicate()
-    _await(lambda: not _lives(int(pid)), "the broker outlived its owner")
-    _await(lambda: not Path(folder).exists(), "the temporary folder was left behind")
+    wait_for(lambda: not _lives(int(pid)), 30, "the broker outlived its owner")
+    wait_for(lambda: not Path(folder).exists(), 30, "the temporary folder was left behind")
 
 
 def _lives(pid: int) -> bool:

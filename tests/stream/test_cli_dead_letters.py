@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -11,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schemas.records import DeadLetter
-from tests.stream.command_line import PATIENCE, CommandLine, read_terminal
+from tests.stream.command_line import PATIENCE, CommandLine
 
 NOW = int(time.time()) * 1000
 """Milliseconds; retention could remove records with times long ago."""
@@ -48,15 +47,11 @@ def test_dead_letters_prints_each_with_reason_and_place(fresh: CommandLine) -> N
     assert len(fresh("dead-letters", "--last", "1").stdout.splitlines()) == 1
 
 
-def test_dead_letters_are_a_table_in_a_terminal(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+def test_dead_letters_are_a_table_in_a_terminal(fresh: CommandLine) -> None:
     fresh("topics")
     fresh.produce(fresh.dead_letters, letters())
-    fresh.environment |= {"TERM": "xterm", "COLUMNS": "160", "LINES": "40"}
-    ours, theirs = terminal
-    process = fresh.start("dead-letters", stdout=theirs, stderr=subprocess.DEVNULL)
-    os.close(theirs)
-    screen = read_terminal(ours)
-    assert process.wait(PATIENCE) == 0
+    code, screen = fresh.on_a_terminal("dead-letters", columns=160)
+    assert code == 0
     assert "filter.syntax" in screen
     assert "base64 //4=" in screen
 

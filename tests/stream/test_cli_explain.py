@@ -12,8 +12,8 @@ from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
-from tests.stream.console import ESCAPE, on_a_terminal
-from tests.stream.index_commands import EVENT, lines, records, run, tocsin
+from tests.stream.console import ESCAPE
+from tests.stream.index_commands import EVENT, lines, on_a_terminal, records, run, tocsin
 
 
 def test_explain_draws_a_match_with_its_terms_and_the_branch_that_counts(index: Path, event: str) -> None:

@@ -26,8 +26,7 @@ from schemas.records import Subscription
 from stream.lock import FolderLock
 from tests.conftest import BrokerAddress
 from tests.stream.command_line import CommandLine
-from tests.stream.console import on_a_terminal
-from tests.stream.index_commands import lines, records, run, tocsin
+from tests.stream.index_commands import lines, on_a_terminal, records, run, tocsin
 
 FILTERS = {
     "late": "origin = 'JFK' and dep_delay > 60 and (gate exists or not carrier = 'AA')",

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import Any
 
-from tests.stream.command_line import PATIENCE, CommandLine, read_terminal
+from tests.stream.command_line import PATIENCE, CommandLine
 
 
 def notification(subscription: str, score: float, offset: int) -> dict[str, Any]:
@@ -64,15 +64,11 @@ def test_listen_ends_when_its_reader_has_gone(fresh: CommandLine) -> None:
     assert b"Traceback" not in err
 
 
-def test_listen_shows_a_table_in_a_terminal(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+def test_listen_shows_a_table_in_a_terminal(fresh: CommandLine) -> None:
     fresh("topics")
     fresh.produce(fresh.notifications, [notification("late-\x1b[31mjfk", 1.25, 0)])
-    fresh.environment |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
-    ours, theirs = terminal
-    process = fresh.start("listen", "--from-beginning", "--count", "1", stdout=theirs, stderr=subprocess.DEVNULL)
-    os.close(theirs)
-    screen = read_terminal(ours)
-    assert process.wait(PATIENCE) == 0
+    code, screen = fresh.on_a_terminal("listen", "--from-beginning", "--count", "1", columns=120)
+    assert code == 0
     assert "1 notification" in screen
     assert "desk=ops" in screen
     assert "late-\\x1b[31mjfk" in screen  # a record does not steer the terminal
@@ -91,7 +87,7 @@ FOREIGN = [
 """Values on a topic of notifications that somebody else has written."""
 
 
-def test_listen_passes_over_what_is_no_notification(fresh: CommandLine, terminal: tuple[int, int]) -> None:
+def test_listen_passes_over_what_is_no_notification(fresh: CommandLine) -> None:
     fresh("topics")
     fresh.produce(fresh.notifications, [{"key": "s-1", "value": value} for value in FOREIGN])
     of_event = {"event": json.loads(notification("", 1, 7)["value"])["event"]}
@@ -99,11 +95,7 @@ def test_listen_passes_over_what_is_no_notification(fresh: CommandLine, terminal
     fresh.produce(fresh.notifications, [notification("s-1", 1.25, 0), {"key": "s-1", "value": json.dumps(of_event)}])
     one = fresh("listen", "--from-beginning", "--subscription", "s-1", "--count", "2")
     assert (one.returncode, len(one.stdout.splitlines())) == (0, 2)
-    fresh.environment |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
-    ours, theirs = terminal
     command = ("listen", "--from-beginning", "--count", str(len(FOREIGN) + 2))
-    process = fresh.start(*command, stdout=theirs, stderr=subprocess.DEVNULL)
-    os.close(theirs)
-    screen = read_terminal(ours)
-    assert process.wait(PATIENCE) == 0
+    code, screen = fresh.on_a_terminal(*command, columns=120)
+    assert code == 0
     assert f"2 notifications and {len(FOREIGN)} other records" in screen

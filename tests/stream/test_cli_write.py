@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from stream.commands.publish import CATCH_UP
 from tests.stream.command_line import PATIENCE, CommandLine
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+from tests.waiting import wait_for
 
 
 def test_topics_creates_the_four_topics_and_finds_them_the_second_time(fresh: CommandLine) -> None:
@@ -133,7 +126,7 @@ def test_publish_does_not_make_up_for_a_pause_by_a_burst(fresh: CommandLine) -> 
     assert running.stdin is not None
     running.stdin.write(b'{"n": 1}\n')
     running.stdin.flush()
-    wait_for(lambda: len(fresh.records(fresh.events)) == 1)
+    wait_for(lambda: len(fresh.records(fresh.events)) == 1, PATIENCE)
     time.sleep(0.5)  # as long as the ten that follow take
     _, told = running.communicate(b'{"n": 2}\n' * 10, PATIENCE)
     assert "published 11 events" in told.decode()
