@@ -75,7 +75,8 @@ class Cumulative:
         # halves, since the distance between the ends of a cell may be more than the greatest double
         width = high / 2 - low / 2
         width[width == 0] = 1.0
-        inside = np.clip((ends[:, None] / 2 - low / 2) / width, 0.0, 1.0)
+        # cut before it is divided, since the quotient of a far end and a narrow cell may be more than that, too
+        inside = np.clip(ends[:, None] / 2 - low / 2, 0.0, width) / width
         below = np.where(point, ends[:, None] > low, inside) @ weight
         upto = np.where(point, ends[:, None] >= low, inside) @ weight
         self._ends: Sequence[float] = ends.tolist()

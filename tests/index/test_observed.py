@@ -156,6 +156,8 @@ def test_a_histogram_tells_bounds_that_are_heavy_values_apart() -> None:
     assert [told.weight(n, True) for n in (-np.inf, 0.5, 1, 2.5, 3, np.inf)] == [0, 0, 1, 4, 5, 5]
     ends = Cumulative(Histogram.of(np.array([-1.7e308, 1.7e308, 5e-324, 0.0]), np.ones(4)))
     assert 0 <= ends.weight(1.0, True) <= 4
+    narrow = Cumulative(Histogram((0.0, -1e308), (1e-300, 1e308), (1.0, 2.0)))
+    assert [narrow.weight(n, False) for n in (-1e308, 0.0, 5e-301, 1e-300, 1e308)] == [0, 1, 1.5, 2, 3]
 
 
 @given(st.lists(events(), max_size=6))
