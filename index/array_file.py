@@ -30,7 +30,7 @@ from index import files
 from index.files import DamagedFile, Location
 from schemas.errors import TocsinError
 
-FORMAT = 4
+FORMAT = 5
 """Of all files of an index directory. Raised with each change of what is written, an engine's arrays included; every
 format from 1 on stays readable, and ``tests/data`` holds a directory of each."""
 

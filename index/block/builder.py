@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.alike import joined
+from index.block.attribute_marks import AttributeMarks
 from index.block.clauses import ClauseReader, Clauses
 from index.block.conjunctions import Programs, compile_clauses
 from index.block.covers import add_covers
@@ -55,7 +56,9 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     lazy[list(eager)] = False
     compiler = Compiler(rows, eager, intervals, reader.leaves.met)
     programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, intervals), leaves)
-    postings, general = lay_out(rows, programs, lazy, clauses.owner, lists, points, leaves)
+    about = reader.leaves.attributes(np.array([attribute for attribute, _, _ in reader.vocabulary.terms], np.int32))
+    marks = AttributeMarks.of(clauses, programs, leaves.bound, about, len(reader.vocabulary.attributes))
+    postings, general = lay_out(rows, programs, lazy, clauses.owner, lists, points, leaves, marks)
     scores = _scores(programs, general, clauses.owner[general], points, leaves)
     scores |= reader.leaves.arrays(scores.pop("chosen").tolist(), rows.term_ordinal)
     sizes = Sizes(len(subscriptions), programs.depth, programs.score_depth)

@@ -1,4 +1,4 @@
-"""What events bring that scores, and by how much more than a plain event each can get from a record."""
+"""What events bring that scores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import numpy as np
 
 from index.block.layout import Bools, Float64s, Int32s, Int64s
 from index.kernel import inlined, kernel
-
-ROUNDINGS = 2.0**14
-"""More than half the leaves that an expression may have: each may round up by half a unit a value."""
 
 
 class Entries(NamedTuple):
@@ -52,35 +49,13 @@ def fill_plain(start, term, weight, row_attribute, sums, plain):  # type: ignore
     for event in range(len(plain)):
         plain[event] = True
         for i in range(start[event], start[event + 1]):
-            if weight[i] != 1.0 or _joins(i, start[event], term, row_attribute, sums):
+            if weight[i] != 1.0 or joins(i, start[event], term, row_attribute, sums):
                 plain[event] = False
                 break
 
 
-@kernel
-def limits(first, members, entries, row_attribute, sums, scale, slack):  # type: ignore[no-untyped-def]
-    """Fill by how much more than a plain event an event can get from a record: at most bound * scale + slack.
-
-    An attribute with several values, where leaves list several, may take the sum of their weights, and rounds once
-    for each. A negative weight can make much of a negative one, for which bounds allow nothing: no limit then.
-    """
-    for event in range(members):
-        scale[event], slack[event] = 1.0, 0.0
-        total, values, begin = 0.0, 0, entries.start[first + event]
-        for i in range(begin, entries.start[first + event + 1]):
-            weight = entries.weight[i]
-            joins = _joins(i, begin, entries.term, row_attribute, sums)
-            total, values = (total + weight, values + 1) if joins else (weight, 1)
-            if weight < 0.0:
-                scale[event] = np.inf
-            elif total > scale[event]:
-                scale[event] = total
-            if values > 1 or total > 1.0:
-                slack[event] = max(slack[event], ROUNDINGS * values + 1.0)
-
-
 @inlined
-def _joins(i, begin, term, row_attribute, sums):  # type: ignore[no-untyped-def]
+def joins(i, begin, term, row_attribute, sums):  # type: ignore[no-untyped-def]
     """Return whether a leaf may get the weight of an event's ``i``-th entry together with that of the one before it.
 
     A leaf of one value gets both only when they are the same term, which an event may have as 1 and as 1.0.

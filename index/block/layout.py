@@ -33,6 +33,9 @@ NEGATED = 2
 LAST = 1
 ROW_SHIFT = 4
 ROW_LIMIT = 2**27
+
+MARKS = 16
+"""A record has a mark for each attribute by which it can score: bit a modulo so many for attribute a."""
 PUSH = -1
 POP = -2
 POP_LAST = -3
@@ -183,6 +186,8 @@ class PostingArrays(NamedTuple):
         int32 [groups]: q, or `ALL`.
     group_record, group_word
         int32 [groups + 1]: a group's first record, and its first word.
+    group_marks
+        uint16 [groups]: the marks of a group's records together.
     shared_start, shared_group
         int64 [rows + 1], int32: the shared groups that have row r in their access set; they follow all others.
     record_owner
@@ -194,6 +199,8 @@ class PostingArrays(NamedTuple):
         float32 [records]: no score of the record is higher for a plain event, in units of 1 / SCORE_SCALE.
     record_head
         uint16 [records]: see above.
+    record_marks
+        uint16 [records]: the attributes by which the record can score, see `MARKS`.
     words
         int32: each record's program and tail, in the order of the records.
     weight_table
@@ -202,12 +209,15 @@ class PostingArrays(NamedTuple):
         int32 [rows of terms and ``in`` + 1]: the attribute of a row that can score, or -1.
     attribute_sums
         uint8 [attributes]: whether some leaf that scores lists two values, so that an event may get both their weights.
+    attribute_limit
+        float64 [attributes]: no record gets more from the attribute for a plain event, in units of 1 / SCORE_SCALE.
     """
 
     tier_bound: Float64s
     group_start: Int32s
     group_second: Int32s
     group_record: Int32s
+    group_marks: UInt16s
     group_word: Int32s
     shared_start: Int64s
     shared_group: Int32s
@@ -216,10 +226,12 @@ class PostingArrays(NamedTuple):
     owner_list: Int32s
     record_bound: Float32s
     record_head: UInt16s
+    record_marks: UInt16s
     words: Int32s
     weight_table: Float64s
     row_attribute: Int32s
     attribute_sums: UInt8s
+    attribute_limit: Float64s
 
 
 class ScoreArrays(NamedTuple):

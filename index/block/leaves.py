@@ -105,6 +105,13 @@ class Leaves:
             np.fromiter(self._uneven(), np.int64, count),
         )
 
+    def attributes(self, term_attribute: Int32s) -> Int32s:
+        """Return the attribute of each leaf, given that of each term; -1 for a leaf that lists nothing."""
+        first = np.fromiter(
+            (leaf.listed.terms[0] if leaf.weights else -1 for leaf in self.met), np.int64, len(self.met)
+        )
+        return np.where(first < 0, np.int32(-1), np.append(term_attribute, np.int32(-1))[first])
+
     def _uneven(self) -> Iterator[int]:
         met: dict[tuple[tuple[int, float], ...], int] = {}
         for leaf in self.met:

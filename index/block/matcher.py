@@ -20,6 +20,7 @@ from index.block.owner_lists import Owners
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.scene import Scene
+from index.block.surplus import limits
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
 from index.dead_marks import DeadMarks
@@ -88,9 +89,14 @@ class BlockMatcher:
     is_bounded: Literal[True] = True
 
     def __init__(self, parts: Parts, words: Words | None = None) -> None:
-        # Segments of formats 1 and 2 do not know which attributes can sum up; any may. Before format 4 none had lists.
+        # Segments of formats 1 and 2 do not know which attributes can sum up; any may. Before format 4 none had lists,
+        # before format 5 any record may score by any attribute, and as much as it likes.
+        attributes, records = len(parts["attribute_tags"]), len(parts["record_head"])
         known: Parts = {
-            "attribute_sums": np.ones(len(parts["attribute_tags"]), np.uint8),
+            "attribute_sums": np.ones(attributes, np.uint8),
+            "attribute_limit": np.full(attributes, np.inf),
+            "group_marks": np.full(len(parts["group_second"]), -1, np.int16).view(np.uint16),
+            "record_marks": np.full(records, -1, np.int16).view(np.uint16),
             "owner_list_start": np.zeros(1, np.int64),
             "owner_list": np.zeros(0, np.int32),
             **parts,
@@ -101,8 +107,7 @@ class BlockMatcher:
         self.postings = group(PostingArrays, parts)
         self._scores = group(ScoreArrays, parts)
         self._translator = Translator(parts)
-        attributes, ladders = len(parts["attribute_tags"]), self._translator.ladders
-        self._memory = Workspace(self._sizes, self._rows, self.postings, attributes, ladders)
+        self._memory = Workspace(self._sizes, self._rows, self.postings, attributes, self._translator.ladders)
         self._owners = Owners.of(self.postings, self._memory.is_dead)
         self._words = words
         self._dead_marks = DeadMarks(self._memory.is_dead)
@@ -254,10 +259,7 @@ class BlockMatcher:
         marked = self._mark(view, span)
         events = span.stop - span.first
         best = Best.of(wanted[span.first : span.stop], self.count)
-        postings = self.postings
-        entries.limits(
-            span.first, events, view.entries, postings.row_attribute, postings.attribute_sums, best.scale, best.slack
-        )
+        limits(span.first, events, view.entries, self.postings, best.surplus)
         alive, scene = np.zeros(span.words, np.uint64), self._scene(view, span, marked)
         for tier, bound in enumerate(self.postings.tier_bound.tolist()):
             if not top.alive(best.need, bound, alive):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block.alike import OwnerLists
+from index.block.attribute_marks import AttributeMarks
 from index.block.conjunctions import Programs
 from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s
 from index.block.leaves import LeafTable
@@ -55,6 +56,7 @@ def lay_out(
     lists: OwnerLists,
     points: Int64s,
     leaves: LeafTable,
+    marks: AttributeMarks,
 ) -> tuple[Arrays, Int64s]:
     """Return the parts of `index.block.layout.PostingArrays` and the clauses that general records name.
 
@@ -70,6 +72,8 @@ def lay_out(
         All of them, where there are several.
     points
         int64 [subscriptions], the priorities in score units.
+    marks
+        The attributes by which the clauses score.
     """
     copies = copies_of(programs)
     is_shared = copies.place == SHARED
@@ -82,6 +86,7 @@ def lay_out(
     bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
     records = Records(row, second, owner << 1 | several[owner], lists.number[copies.clause], bound)
     posted = records.posted(rows.count, lists)
+    own_marks = marks.marks[copies.clause][posted.order]
     codes = WeightCodes.of(leaves)
     attribute = row_attributes(rows)
     written = write_records(programs, copies, second, posted.order, lazy, attribute >= 0, leaves, codes)
@@ -89,11 +94,17 @@ def lay_out(
     shared = [access[starts[clause] : starts[clause + 1]] for clause in copies.clause[is_shared].tolist()]
     parts: Arrays = {
         "weight_table": codes.table,
+        "record_marks": own_marks,
+        "attribute_limit": marks.limit,
         "row_attribute": attribute,
         "owner_list_start": lists.start,
         "owner_list": lists.owner << 1 | several[np.repeat(lists.owner[lists.start[:-1]], np.diff(lists.start))],
     }
-    return records.arrays(posted, written, rows.count, shared) | parts, written.general
+    arrays = records.arrays(posted, written, rows.count, shared)
+    parts["group_marks"] = (
+        np.bitwise_or.reduceat(own_marks, arrays["group_record"][:-1]) if len(own_marks) else own_marks
+    )
+    return arrays | parts, written.general
 
 
 class Posted(NamedTuple):

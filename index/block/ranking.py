@@ -16,6 +16,7 @@ import numpy as np
 from index.block.layout import Float64s, Int32s, Int64s
 from index.block.ordering import Runs
 from index.block.owner_slots import first_slot
+from index.block.surplus import Surplus, is_exact, of_marks
 from index.kernel import inlined, kernel
 
 RANK_LIMIT = 10_000
@@ -47,11 +48,12 @@ class Best(NamedTuple):
         float64 [events], in units for a plain event: what a record's bound must reach.
     last
         int32 [events], the owner word of the worst match once as many are held as are wanted: another that scores just
-        ``need`` comes in only if its word is less. Before that, and where ``scale`` and ``slack`` have a part in
-        ``need``, which then is rounded, it is the greatest word of all and keeps nothing out.
-    scale, slack
-        float64 [events]: a record gets at most bound * scale + slack; 1 and 0 for events with one value an attribute
-        and no weight over 1.
+        ``need`` comes in only if its word is less. Before that, and where a surplus has a part in ``need``,
+        which then is rounded, it is the greatest word of all and keeps nothing out.
+    worst
+        float64 [events], what the worst match scores once as many are held as are wanted; minus infinity before.
+    surplus
+        What the events can get beyond bounds.
     """
 
     start: Int64s
@@ -62,21 +64,22 @@ class Best(NamedTuple):
     table: Int32s
     need: Float64s
     last: Int32s
-    scale: Float64s
-    slack: Float64s
+    worst: Float64s
+    surplus: Surplus
 
     @classmethod
     def of(cls, top: Int32s, most: int) -> Best:
-        """Return empty room for events that want ``top`` of at most ``most`` matches; scale and slack are to be set."""
+        """Return empty room for events that want ``top`` of at most ``most`` matches, as if they were plain."""
         wanted = np.minimum(top, most).astype(np.int32)
         room = np.where(wanted <= HEAP_MOST, wanted, wanted + wanted // 2 + 8)
         start = np.zeros(len(top) + 1, np.int64)
         np.cumsum(room, out=start[1:])
         size = np.zeros(len(top), np.int32)
         need, last = np.full(len(top), -np.inf), np.full(len(top), _EVERY_OWNER, np.int32)
+        worst, surplus = need.copy(), Surplus.of(len(top))
         owner, points = np.empty(start[-1], np.int32), np.empty(start[-1], np.int64)
         table = np.empty(4 * int(room.max(initial=1)), np.int32)
-        return cls(start, wanted, size, owner, points, table, need, last, np.empty(len(top)), np.empty(len(top)))
+        return cls(start, wanted, size, owner, points, table, need, last, worst, surplus)
 
     def runs(self, first: int) -> Runs:
         """Return what is held, as a chunk's matches; ``first`` is the chunk's first event."""
@@ -92,6 +95,15 @@ def too_late(need, last, bound, owner):  # type: ignore[no-untyped-def]
     Nor can any that stands behind it in its group, where bounds fall, and owners rise among equal bounds.
     """
     return need > bound or (need == bound and owner > last)
+
+
+@inlined
+def is_outdone(best, event, bound, marks):  # type: ignore[no-untyped-def]
+    """Return whether a record of this bound cannot be among an event's best, given the attributes by which it scores.
+
+    This says nothing of those behind it, which may score by others. Without a surplus `too_late` says as much.
+    """
+    return best.worst[event] > bound and best.worst[event] > bound + of_marks(best.surplus, event, marks)
 
 
 @kernel
@@ -110,10 +122,12 @@ def offer(best, event, owner, points):  # type: ignore[no-untyped-def]
 
 @kernel
 def _raise(best, event, points, owner):  # type: ignore[no-untyped-def]
-    """Set what is needed, given the worst match: a bound that, scaled, stays under ``points`` can't matter."""
+    """Set what is needed, given the worst match: a bound that, raised, stays under ``points`` can't matter."""
     if abs(np.float64(points)) < _EXACT:
-        best.need[event] = (np.float64(points) - best.slack[event]) / best.scale[event]
-        if best.scale[event] == 1.0 and best.slack[event] == 0.0:
+        surplus, worst = best.surplus, np.float64(points)
+        scaled = (worst - surplus.slack[event]) / surplus.scale[event]
+        best.need[event], best.worst[event] = max(scaled, worst - surplus.whole[event]), worst
+        if is_exact(surplus, event):
             best.last[event] = owner
 
 

@@ -14,9 +14,11 @@ from index.block.layout import LINEAR, NO_MATCH
 from index.block.literal_points import literal_points, plain_points, weight_of
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner, list_of
-from index.block.ranking import offer, too_late
+from index.block.prefetching import prefetch
+from index.block.ranking import is_outdone, offer, too_late
 from index.block.records import FOUND, LONG_GROUP, many, one, place_of, screen, unrefused
 from index.block.score_programs import clause_points
+from index.block.surplus import is_exact
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
@@ -44,7 +46,8 @@ def rank(lanes, scene, groups, alive_, best):  # type: ignore[no-untyped-def]
         group, p = memory.live_group[at], memory.live_row[at]
         q, word = postings.group_second[group], np.int64(postings.group_word[group])
         record, stop = np.int64(postings.group_record[group]), postings.group_record[group + 1]
-        n = _reach(lanes, scene.chunk.masks, p, q, alive_, best, record, postings, memory.start, memory.few)
+        _fetch_ahead(at, groups, scene.chunk.masks, postings, memory)
+        n = _reach(lanes, scene.chunk.masks, p, q, alive_, best, group, postings, memory.start, memory.few)
         memory.near.group[0] += 1
         if n > (1 if stop - record >= LONG_GROUP else FEW_RANKED):
             _rank_many(lanes, p, q, record, stop, word, n, scene, best)
@@ -54,8 +57,23 @@ def rank(lanes, scene, groups, alive_, best):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # type: ignore[no-untyped-def]
-    """Fill ``start`` and ``few`` with the events that reach a group and may need it, by its first record.
+def _fetch_ahead(at, groups, masks, postings, memory):  # type: ignore[no-untyped-def]
+    """Begin to fetch what the next group begins with, and the masks of the one behind it."""
+    last = groups - 1
+    group, later = memory.live_group[min(at + 1, last)], memory.live_group[min(at + 2, last)]
+    prefetch(masks, memory.live_row[min(at + 2, last)])  # type: ignore[no-untyped-call]
+    prefetch(masks, postings.group_second[later])  # type: ignore[no-untyped-call]
+    record = postings.group_record[group]
+    prefetch(postings.record_bound, record)  # type: ignore[no-untyped-call]
+    prefetch(postings.record_owner, record)  # type: ignore[no-untyped-call]
+    prefetch(postings.record_head, record)  # type: ignore[no-untyped-call]
+    prefetch(postings.record_marks, record)  # type: ignore[no-untyped-call]
+    prefetch(postings.words, postings.group_word[group])  # type: ignore[no-untyped-call]
+
+
+@inlined
+def _reach(lanes, masks, p, q, alive_, best, group, postings, start, few):  # type: ignore[no-untyped-def]
+    """Fill ``start`` and ``few`` with the events that reach a group and may need it, by its first record and its marks.
 
     Returns
     -------
@@ -63,6 +81,7 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
         How many there are.
     """
     n = 0
+    record, marks = postings.group_record[group], postings.group_marks[group]
     bound, owner = np.float64(postings.record_bound[record]), first_owner(postings.record_owner[record], postings)
     for x in range(len(lanes)):
         bits = masks[p, x] & masks[q, x] & alive_[x]
@@ -71,7 +90,9 @@ def _reach(lanes, masks, p, q, alive_, best, record, postings, start, few):  # t
             low = bits & (~bits + np.uint64(1))
             event = 64 * x + lowest_bit(bits)  # type: ignore[no-untyped-call]
             bits ^= low
-            if not too_late(best.need[event], best.last[event], bound, owner):
+            if not too_late(best.need[event], best.last[event], bound, owner) and not is_outdone(
+                best, event, bound, marks
+            ):
                 kept |= low
                 few[n] = event
                 n += 1
@@ -91,7 +112,9 @@ def _rank_one(local, p, q, record, stop, word, scene, best):  # type: ignore[no-
             if record == stop:
                 break
         at = place_of(record, p, q, word, postings)
-        if at.kind == LINEAR and need > _refined(at, a, b, postings, memory):
+        if _is_outdone(local, at, best, postings) or (
+            at.kind == LINEAR and need > _refined(at, a, b, postings, memory)
+        ):
             record, word = record + 1, at.tail
             continue
         outcome = one(local, postings.words, at.k, at.end, chunk, memory)
@@ -115,6 +138,9 @@ def _rank_many(lanes, p, q, record, stop, word, n, scene, best):  # type: ignore
             if record == stop:
                 break
         at = place_of(record, p, q, word, postings)
+        if _is_outdone(poorest, at, best, postings) and not _matters(memory.few, n, at, best, postings):
+            record, word = record + 1, at.tail
+            continue
         outcome = many(lanes, postings.words, at.k, at.end, n, chunk, memory)
         if outcome >= 0:
             derive(outcome, chunk, scene.rows)
@@ -134,10 +160,22 @@ def _rank_many(lanes, p, q, record, stop, word, n, scene, best):  # type: ignore
 
 
 @inlined
+def _matters(few, n, at, best, postings):  # type: ignore[no-untyped-def]
+    """Return whether a record may be among the best of any of the first ``n`` events of few, by bound and marks."""
+    for i in range(n):
+        event = few[i]
+        if not _is_late(best.need[event], best.last[event], at.record, postings) and not _is_outdone(
+            event, at, best, postings
+        ):
+            return True
+    return False
+
+
+@inlined
 def _may_matter(local, at, scene, best):  # type: ignore[no-untyped-def]
     """Return whether a record may be among an event's best, by its bound and by what the event takes of p and q."""
     need, postings = best.need[local], scene.postings
-    if _is_late(need, best.last[local], at.record, postings):
+    if _is_late(need, best.last[local], at.record, postings) or _is_outdone(local, at, best, postings):
         return False
     if at.kind != LINEAR or scene.entries.plain[scene.first + local]:
         return True
@@ -172,11 +210,11 @@ def _offer_owners(best, local, word, points, postings, is_dead):  # type: ignore
         offer(best, local, word, points)
         return
     # with other events a bound says less than a score
-    is_exact = best.scale[local] == 1.0 and best.slack[local] == 0.0
+    ends = is_exact(best.surplus, local)
     first, stop = list_of(word, postings.owner_list_start)
     for i in range(first, stop):
         owner = postings.owner_list[i]
-        if is_exact and too_late(best.need[local], best.last[local], np.float64(points), owner):
+        if ends and too_late(best.need[local], best.last[local], np.float64(points), owner):
             break
         if not is_dead[owner >> 1]:
             offer(best, local, owner, points)
@@ -187,7 +225,7 @@ def _shares(local, p, q, scene, best):  # type: ignore[no-untyped-def]
     """Return how much of the weights of p and q the event takes, NaN where bounds are too simple for it."""
     if scene.entries.plain[scene.first + local]:
         return 1.0, 1.0
-    if best.scale[local] != 1.0 or best.slack[local] != 0.0:
+    if not is_exact(best.surplus, local):
         return np.nan, np.nan
     attribute, weight = scene.postings.row_attribute, scene.memory.weight
     a = weight[attribute[p], local] if p < len(attribute) and attribute[p] >= 0 else 1.0
@@ -212,6 +250,12 @@ def _is_late(need, last, record, postings):  # type: ignore[no-untyped-def]
     return too_late(
         need, last, np.float64(postings.record_bound[record]), first_owner(postings.record_owner[record], postings)
     )
+
+
+@inlined
+def _is_outdone(local, at, best, postings):  # type: ignore[no-untyped-def]
+    """Return whether a record cannot be among an event's best, given the attributes by which it scores."""
+    return is_outdone(best, local, np.float64(postings.record_bound[at.record]), postings.record_marks[at.record])
 
 
 @inlined

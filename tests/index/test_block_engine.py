@@ -161,7 +161,7 @@ def test_an_event_holds_its_best_distinct_matches_and_needs_what_the_worst_of_th
     wanted: int, offers: list[tuple[int, int]], scale: float
 ) -> None:
     best = ranking.Best.of(np.array([wanted], np.int32), 1000)
-    best.scale[:], best.slack[:] = scale, 0.0
+    best.surplus.scale[:], best.surplus.whole[:] = scale, np.inf
     scores: dict[int, int] = {}
     for owner, points in offers:
         worst = sorted(scores.values(), reverse=True)[wanted - 1 : wanted]
