@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from benchmarks.workloads.ads import Ads
+from benchmarks.workloads.flights import Flights
 from benchmarks.workloads.keywords import Queries
 from benchmarks.workloads.mixed import Mixed
 from benchmarks.workloads.ranges import Ranges
@@ -25,6 +26,7 @@ WORKLOADS: Mapping[str, Callable[[int], Workload]] = {
     "keywords": lambda seed: Queries(seed),
     "keywords-news": lambda seed: Queries(seed, drawn="news"),
     "keywords-leaf": lambda seed: Queries(seed, words=True),
+    "flights": lambda seed: Flights(seed),
     "mixed": lambda seed: Mixed(seed),
 }
 """Name to a maker that takes the seed."""

@@ -184,6 +184,13 @@ def test_equal_leaves_of_ads_are_one_object() -> None:
     assert len({id(leaf) for leaf in leaves}) == len(set(leaves)) < len(leaves) / 2
 
 
+def test_flights_have_what_lifts_scores_over_bounds() -> None:
+    events = workload("flights").events(500)
+    tags = np.array([len(event.attributes.get("tags", ())) for event in events])
+    assert 0.2 < np.mean(tags > 1) < 0.5
+    assert 0.03 < np.mean([max(event.weights.get("tags", (0.0,))) > 1 for event in events]) < 0.2
+
+
 def test_an_unknown_workload_is_named_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="no workload 'adds'; there are ads, "):
         workload("adds")
@@ -199,6 +206,7 @@ SHAPE = {
     "trees-wide": (1, 8.6, 92, 56_000),
     "ranges": (1, 3, 10, 1000),
     "keywords": (1, 2.2, 33, 67_000),
+    "flights": (1, 3.2, 43.4, 14_000),
 }
 """Conjunctions a subscription, predicates a conjunction, keys an event, matches an event at a million."""
 
