@@ -7,10 +7,18 @@ delay in hours.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
 from benchmarks.workloads.workload import identifiers, no_garbage_collection
-from schemas.json_codec import decode_subscription
+from schemas.json_codec import decode_event, decode_subscription
 from schemas.records import Event, Subscription
-from stream.demo.workload import build_workload
+from stream.demo.flights import flight_events
+from stream.demo.generated import generated_subscriptions
 
 DRAWN_FROM = 50_000
 """So many flights of the year are those that subscriptions grow from and events are drawn from."""
@@ -27,12 +35,20 @@ class Flights:
 
     def subscriptions(self, count: int) -> list[Subscription]:
         """See `benchmarks.workloads.workload.Workload`."""
-        made = build_workload(DRAWN_FROM, count, self._seed, lambda: None)
-        bodies = list(made.subscriptions.values())[len(made.written) :]
+        grown = generated_subscriptions(_flights(), count, self._seed)
         with no_garbage_collection():
-            return [decode_subscription(id_, body) for id_, body in zip(identifiers(count), bodies, strict=True)]
+            return [
+                decode_subscription(id_, msgspec.json.encode(body))
+                for id_, (_, body) in zip(identifiers(count), grown, strict=True)
+            ]
 
     def events(self, count: int) -> list[Event]:
         """See `benchmarks.workloads.workload.Workload`; no event names how many of its best matches it wants."""
-        drawn = build_workload(DRAWN_FROM, 0, self._seed, lambda: None).drawn_events(count, self._seed)
-        return [event for _, event in drawn]
+        drawn = random.Random(self._seed).sample(_flights(), count)
+        return [decode_event(msgspec.json.encode(flight)) for flight in drawn]
+
+
+@cache
+def _flights() -> Sequence[dict[str, Any]]:
+    """Return the flights; to join their tables takes seconds."""
+    return list(flight_events(DRAWN_FROM))
