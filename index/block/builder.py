@@ -56,7 +56,7 @@ def _build_parts(subscriptions: Sequence[Subscription], statistics: EventStatist
     lazy[list(eager)] = False
     compiler = Compiler(rows, eager, intervals, reader.leaves.met)
     programs = compile_clauses(clauses, compiler, LiteralTable.of(rows, lazy, intervals), leaves)
-    about = reader.leaves.attributes(np.array([attribute for attribute, _, _ in reader.vocabulary.terms], np.int32))
+    about = reader.leaves.attributes(rows.arrays["term_tags"][rows.term_ordinal])
     marks = AttributeMarks.of(clauses, programs, leaves.bound, about, len(reader.vocabulary.attributes))
     postings, general = lay_out(rows, programs, lazy, clauses.owner, lists, points, leaves, marks)
     scores = _scores(programs, general, clauses.owner[general], points, leaves)

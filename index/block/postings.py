@@ -13,7 +13,7 @@ import numpy.typing as npt
 from index.block.alike import OwnerLists
 from index.block.attribute_marks import AttributeMarks
 from index.block.conjunctions import Programs
-from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s
+from index.block.layout import ALL, Bools, Float64s, Int32s, Int64s, UInt16s
 from index.block.leaves import LeafTable
 from index.block.programs import COPIES
 from index.block.record_words import SHARED, Copies, WeightCodes, Written, write_records
@@ -84,9 +84,9 @@ def lay_out(
     owner = owners[copies.clause]
     several = np.bincount(owners, minlength=len(points)) > 1
     bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
-    records = Records(row, second, owner << 1 | several[owner], lists.number[copies.clause], bound)
+    word, its_marks = owner << 1 | several[owner], marks.marks[copies.clause]
+    records = Records(row, second, word, lists.number[copies.clause], bound, its_marks)
     posted = records.posted(rows.count, lists)
-    own_marks = marks.marks[copies.clause][posted.order]
     codes = WeightCodes.of(leaves)
     attribute = row_attributes(rows)
     written = write_records(programs, copies, second, posted.order, lazy, attribute >= 0, leaves, codes)
@@ -94,17 +94,12 @@ def lay_out(
     shared = [access[starts[clause] : starts[clause + 1]] for clause in copies.clause[is_shared].tolist()]
     parts: Arrays = {
         "weight_table": codes.table,
-        "record_marks": own_marks,
         "attribute_limit": marks.limit,
         "row_attribute": attribute,
         "owner_list_start": lists.start,
         "owner_list": lists.owner << 1 | several[np.repeat(lists.owner[lists.start[:-1]], np.diff(lists.start))],
     }
-    arrays = records.arrays(posted, written, rows.count, shared)
-    parts["group_marks"] = (
-        np.bitwise_or.reduceat(own_marks, arrays["group_record"][:-1]) if len(own_marks) else own_marks
-    )
-    return arrays | parts, written.general
+    return records.arrays(posted, written, rows.count, shared) | parts, written.general
 
 
 class Posted(NamedTuple):
@@ -135,6 +130,8 @@ class Records(NamedTuple):
         int32: the list of all owners, -1 where there is one.
     bound
         float64.
+    marks
+        uint16: the attributes by which they score.
     """
 
     row: Int32s
@@ -142,6 +139,7 @@ class Records(NamedTuple):
     owner: Int32s
     owners: Int32s
     bound: Float64s
+    marks: UInt16s
 
     def posted(self, rows: int, lists: OwnerLists) -> Posted:
         """Sort the records into tiers, lists and groups."""
@@ -163,6 +161,7 @@ class Records(NamedTuple):
             raise TocsinError("The programs of one segment are too long. Build smaller segments.")
         order, place = posted.order, posted.place
         second, lengths, owners = self.second[order], written.lengths[order], self.owners[order]
+        marks = self.marks[order]
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(place) != 0) | (np.diff(second) != 0)
         first = np.flatnonzero(new)
@@ -178,11 +177,13 @@ class Records(NamedTuple):
             "group_second": second[first],
             "group_record": np.append(first, len(order)).astype(np.int32),
             "group_word": word_start[np.append(first, len(order))].astype(np.int32),
+            "group_marks": np.bitwise_or.reduceat(marks, first),
             "shared_start": np.searchsorted(shared_row[by_row], np.arange(rows + 1)).astype(np.int64),
             "shared_group": awake[by_row].astype(np.int32),
             "record_owner": np.where(owners >= 0, -1 - owners, self.owner[order]).astype(np.int32),
             "record_bound": rounded_up(self.bound[order]),
             "record_head": written.heads[order].astype(np.uint16),
+            "record_marks": marks,
             "words": written.words[places_of(starts_of(written.lengths, len(order))[:-1][order], lengths)],
         }
 
