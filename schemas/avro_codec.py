@@ -194,7 +194,9 @@ def _weights_by_value(given: list[Any], values: tuple[Value, ...], path: str) ->
             raise Refused("event.weights", "weights by value are pairs of value and weight", f"{path}[{place}]")
         weight = event_weight(pair.get("weight"), f"{path}[{place}].weight")
         if known.setdefault(_key(pair["value"]), weight) != weight:
-            raise Refused("event.weights", f"the value {pair['value']!r} has two weights; keep one", f"{path}[{place}]")
+            raise Refused(
+                "event.weights", f"the value {pair['value']!r:.60} has two weights; keep one", f"{path}[{place}]"
+            )
     return aligned(known.get(_key(value)) for value in values)
 
 

@@ -66,10 +66,14 @@ def reserved_name(name: str, path: str) -> Refused:
 
 def integer_range(value: int, path: str) -> Refused:
     """Return the refusal of an integer that 64 bits can't hold."""
-    shown = str(value) if value.bit_length() < 256 else f"one of {value.bit_length():,} bits"
     return Refused(
         "value.integer_range",
-        f"the integer {shown} does not fit into 64 bits; integers go from {INT64_MIN} to {INT64_MAX}, so write it as "
-        "a string or as a float",
+        f"the integer {digits(value)} does not fit into 64 bits; integers go from {INT64_MIN} to {INT64_MAX}, so write "
+        "it as a string or as a float",
         path,
     )
+
+
+def digits(value: int) -> str:
+    """Return an integer as a refusal quotes it: Python spells none of very many digits, and no double holds it."""
+    return str(value) if value.bit_length() < 256 else f"of {value.bit_length():,} bits"

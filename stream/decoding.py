@@ -11,7 +11,7 @@ from typing import Literal, ParamSpec, TypeVar
 import msgspec
 
 from schemas.avro_schemas import Registry, RegistryUnavailable, reader_of
-from schemas.errors import Refused, TocsinError
+from schemas.errors import Refused, TocsinError, first_line
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
 
@@ -83,11 +83,11 @@ def event_decoder(decoding: Decoding) -> EventDecoder:
     if decoding.format == "json":
         from schemas.json_event import decode_event
 
-        return lambda value, time: decode_event(value, time, decoding.limits)
+        return guarded(lambda value, time: decode_event(value, time, decoding.limits))
     from schemas.avro_codec import AvroEventDecoder
 
     avro = AvroEventDecoder(schema=decoding.schema, registry=_registry(decoding))
-    return _heeding(decoding, lambda value, time: avro.decode(value, time, decoding.limits))
+    return guarded(_heeding(decoding, lambda value, time: avro.decode(value, time, decoding.limits)))
 
 
 @cache
@@ -96,11 +96,11 @@ def subscription_decoder(decoding: Decoding) -> SubscriptionDecoder:
     if decoding.format == "json":
         from schemas.json_codec import decode_subscription
 
-        return lambda id_, value: decode_subscription(id_, value, decoding.limits)
+        return guarded(lambda id_, value: decode_subscription(id_, value, decoding.limits))
     from schemas.avro_codec import AvroSubscriptionDecoder
 
     avro = AvroSubscriptionDecoder(registry=_registry(decoding))
-    return _heeding(decoding, lambda id_, value: avro.decode(id_, value, decoding.limits))
+    return guarded(_heeding(decoding, lambda id_, value: avro.decode(id_, value, decoding.limits)))
 
 
 def _registry(decoding: Decoding) -> Registry | None:
@@ -122,5 +122,27 @@ def _heeding(decoding: Decoding, decode: Callable[Parameters, Decoded]) -> Calla
             return decode(*args, **kwargs)
         except RegistryUnavailable as error:
             raise Refused("registry.unavailable", str(error)) from error
+
+    return refusing
+
+
+def guarded(decode: Callable[Parameters, Decoded]) -> Callable[Parameters, Decoded]:
+    """Return the decoder with whatever else it may raise made a refusal, unless it is the machine's fault.
+
+    A record on a topic stays there: one that ended the job would end it again after each restart.
+    """
+
+    @wraps(decode)
+    def refusing(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Decoded:
+        try:
+            return decode(*args, **kwargs)
+        except (TocsinError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            raise Refused(
+                "record.unforeseen",
+                f"to read this record ended in {type(error).__name__}: {first_line(error):.200}; that is a fault of "
+                "Tocsin's own, please report it with the record, and until it is mended change what the error names",
+            ) from error
 
     return refusing

@@ -93,6 +93,14 @@ PIECES = (
 )
 """What is put into a record somewhere."""
 
+SCALARS = (
+    *("0", "-0", "-0.0", "1e308", "1e309", "-1e400", "5e-324", "1e-999", "NaN", "Infinity", "-Infinity", "nan"),
+    *(str(2**63 - 1), str(2**63), str(-(2**63)), str(-(2**63) - 1), str(2**64)),
+    *("9" * 309, "-" + "9" * 400, "1" + "0" * 4299, "1" + "0" * 5000, "01", "+1", "1."),
+    *('"\\ud800"', '"\\udc00\\ud800"', '"\\u0000"', '"\ufeff"', '""', '"x"', "true", "null", "{}", "[]"),
+)
+"""JSON texts of values at their ends, and of what is no JSON; Python spells no integer of over 4,300 digits."""
+
 Maker = Callable[[random.Random], bytes]
 
 
@@ -166,30 +174,6 @@ def _many(chance: random.Random) -> int:
     return chance.choice((9_999, 10_000, 10_001, 20_000, 20_001))
 
 
-def _scalar(chance: random.Random) -> str:
-    return chance.choice(
-        (
-            *("0", "-0", "-0.0", "1e308", "1e309", "-1e400", "5e-324", "1e-999", "NaN", "Infinity", "-Infinity", "nan"),
-            *(str(2**63 - 1), str(2**63), str(-(2**63)), str(-(2**63) - 1), str(2**64), "9" * 400, "1" + "0" * 5000),
-            *(
-                '"\\ud800"',
-                '"\\udc00\\ud800"',
-                '"\\u0000"',
-                '"\ufeff"',
-                '""',
-                "true",
-                "null",
-                "{}",
-                "[]",
-                '"x"',
-                "01",
-                "+1",
-                "1.",
-            ),
-        )
-    )
-
-
 def _members(chance: random.Random) -> str:
     """Many members: with one name, with names of one hash in Java and others like it, or with long ones."""
     names: Sequence[str] = chance.choice(
@@ -203,7 +187,7 @@ def _members(chance: random.Random) -> str:
             ["op", "op", "args"],
         )
     )
-    return ", ".join(f'"{name}": {_scalar(chance)}' for name in names)
+    return ", ".join(f'"{name}": {chance.choice(SCALARS)}' for name in names)
 
 
 def extreme_event(chance: random.Random) -> bytes:
@@ -219,10 +203,16 @@ def extreme_event(chance: random.Random) -> bytes:
             lambda: b'{"a": [' + b"0," * count + b'1], "$weights": {"a": {"0": 3}}}',
             lambda: b'{"a": "' + b"x" * chance.choice((2**20 - 9, 2**20 - 8, 2**20)) + b'"}',
             lambda: b'{"a": "' + b"\\u00e9" * 100_000 + b'"}',
-            lambda: f'{{"a": [{_scalar(chance)}, {_scalar(chance)}], "b": {_scalar(chance)}}}'.encode(errors="replace"),
+            lambda: (
+                f'{{"a": [{chance.choice(SCALARS)}, {chance.choice(SCALARS)}], "b": {chance.choice(SCALARS)}}}'.encode(
+                    errors="replace"
+                )
+            ),
             lambda: f"{{{_members(chance)}}}".encode(errors="replace"),
-            lambda: f'{{"a": 1, "$weights": {{"a": {_scalar(chance)}}}, "$top": {_scalar(chance)}}}'.encode(
-                errors="replace"
+            lambda: (
+                f'{{"a": 1, "$weights": {{"a": {chance.choice(SCALARS)}}}, "$top": {chance.choice(SCALARS)}}}'.encode(
+                    errors="replace"
+                )
             ),
         )
     )()
@@ -249,7 +239,7 @@ def extreme_filter(chance: random.Random) -> bytes:
                 + b"'"
             ),
             lambda: b"a like '" + b"%_" * 20_000 + b"'",
-            lambda: f"a {chance.choice(('=', '<', 'in', 'between'))} {_scalar(chance)}".encode(errors="replace"),
+            lambda: f"a {chance.choice(('=', '<', 'in', 'between'))} {chance.choice(SCALARS)}".encode(errors="replace"),
         )
     )()
 
@@ -257,7 +247,7 @@ def extreme_filter(chance: random.Random) -> bytes:
 def extreme_subscription(chance: random.Random) -> bytes:
     """Return a JSON subscription of extremes."""
     depth, count = _levels(chance), _many(chance)
-    one, two = _scalar(chance), _scalar(chance)
+    one, two = chance.choice(SCALARS), chance.choice(SCALARS)
     kind = chance.randrange(9)
     if kind == 0:
         return json.dumps({"filter": extreme_filter(chance).decode(errors="replace")}).encode()

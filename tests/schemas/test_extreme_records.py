@@ -9,6 +9,7 @@ import pytest
 
 from index.oracle import leaf_values, matches
 from schemas.avro_codec import AvroEventDecoder, encode_event_avro
+from schemas.errors import Refused
 from schemas.expression import (
     And,
     Contains,
@@ -31,6 +32,7 @@ from schemas.json_codec import decode_event, decode_subscription, encode_event, 
 from schemas.limits import Limits
 from schemas.records import Event, Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Value
+from tests.fuzz.hostile import SCALARS
 
 WIDE = Limits(record_bytes=2**24, list_length=200_000, depth=2_000)
 MEGABYTE = "ab" * 2**19
@@ -129,3 +131,66 @@ def test_two_thousand_nots_are_no_not_and_one_more_is_one() -> None:
     (event, _) = heard(1)
     assert matches(through(tree), event)
     assert not matches(through(Not(tree)), event)
+
+
+EVENT_PLACES = (
+    '{"a": @}',
+    '{"a": [1, @]}',
+    '{"a": {"b": @}}',
+    '{"a": 1, "$top": @}',
+    '{"a": 1, "$weights": @}',
+    '{"a": 1, "$weights": {"a": @}}',
+    '{"a": 1, "$weights": {"a": {"1": @}}}',
+    '{"a": 1, "$weights": {"a": {"@": 2, "1": 3}}}',
+    '{"a": 1, "$weights": {"a": {"@": 2, " @": 3}}}',
+)
+SUBSCRIPTION_PLACES = (
+    '{"filter": @}',
+    '{"filter": "a = 1", "priority": @}',
+    '{"filter": "a = 1", "mode": "threshold", "threshold": @}',
+    '{"filter": "a = 1", "mode": @}',
+    '{"filter": "a = 1", "labels": {"l": @}}',
+    '{"filter": "a = 1", "not_before": @}',
+    *(
+        '{"filter": "' + text + '"}'
+        for text in (
+            "a = @",
+            "a > @",
+            "a = 1^@",
+            "mod(a, @) = 1",
+            "a + @ > 1",
+            "round(a, @) = 1",
+            "length(a) = @",
+        )
+    ),
+    *(
+        '{"expression": {"op": ' + node + "}}"
+        for node in (
+            "@",
+            '"in", "attribute": "a", "values": [@]',
+            '"in", "attribute": "a", "values": [1], "weights": [@]',
+            '"in", "attribute": "a", "values": [@, @], "weights": [1, 2]',
+            '"range", "attribute": "a", "ge": @, "le": 2',
+            '"exists", "attribute": @',
+            '"exists", "attribute": "a", "weight": @',
+            '"keywords", "attribute": "a", "all": [@]',
+            '"cidr", "attribute": "a", "networks": [@]',
+            '"version", "attribute": "a", "ge": @',
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("place", [*EVENT_PLACES, *SUBSCRIPTION_PLACES])
+def test_a_value_at_its_ends_is_right_or_refused_in_a_short_sentence_wherever_it_stands(place: str) -> None:
+    for scalar in SCALARS:
+        record = place.replace("@", scalar).encode()
+        said = "it is right"
+        try:
+            if place in EVENT_PLACES:
+                encode_event(decode_event(record))
+            else:
+                encode_subscription(decode_subscription("s", record))
+        except Refused as refused:
+            said = str(refused)
+        assert 10 < len(said) < 500

@@ -1,4 +1,4 @@
-"""What the job refuses about Avro when it starts: schema files and the registry's client."""
+"""Decoders of the job: what they refuse about Avro when it starts, and that no record ends it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import TocsinError
-from stream.decoding import read_schema
+from schemas.avro_schemas import RegistryUnavailable
+from schemas.errors import Refused, TocsinError
+from schemas.limits import Limits
+from stream.decoding import Decoding, Format, event_decoder, guarded, read_schema, subscription_decoder
 from stream.registry import RegistryClient
 
 
@@ -28,3 +30,34 @@ def test_properties_of_the_registry_are_text_and_unknown_ones_are_refused() -> N
         RegistryClient({"url": "http://127.0.0.1:1", "no.such": "1"})
     with pytest.raises(TocsinError, match="the table registry is refused"):
         RegistryClient({"url": "http://127.0.0.1:1", "timeout": "soon"})
+
+
+def test_a_record_over_which_a_decoder_fails_is_refused_unless_the_machine_fails() -> None:
+    def decode(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(Refused, match=r"ended in OverflowError: too large; .* report it with the record") as caught:
+        guarded(decode)(OverflowError("too large\nand more"))
+    assert caught.value.code == "record.unforeseen"
+    with pytest.raises(Refused, match="ended in KeyError: 'x'; "):
+        guarded(decode)(KeyError("x"))
+    for error in (RegistryUnavailable("the registry is away"), MemoryError(), ConnectionResetError()):
+        with pytest.raises(type(error)) as same:
+            guarded(decode)(error)
+        assert same.value is error
+
+
+@pytest.mark.parametrize("format_", ["json", "avro", "avro_registry"])
+def test_every_decoder_of_the_job_is_guarded(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("so")
+
+    for name in ("json_event.decode_event", "json_codec.decode_subscription"):
+        monkeypatch.setattr(f"schemas.{name}", broken)
+    for name in ("AvroEventDecoder", "AvroSubscriptionDecoder"):
+        monkeypatch.setattr(f"schemas.avro_codec.{name}.decode", broken)
+    decoding = Decoding(format=format_, registry=(("url", "http://127.0.0.1:1"),), limits=Limits(depth=7))
+    with pytest.raises(Refused, match="ZeroDivisionError: so"):
+        event_decoder(decoding)(b"{}", None)
+    with pytest.raises(Refused, match="ZeroDivisionError: so"):
+        subscription_decoder(decoding)("s", b"{}")
