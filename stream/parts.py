@@ -57,7 +57,7 @@ class Parts:
         if self._taken:
             self._rest = islice(_rows(self._batches), self._accepted, None)
         self._taken, until = 0, time.monotonic() + self._seconds
-        self.offsets = {}
+        self.offsets, self._last = {}, False  # a try before this one may have reached the end
         for row in self._rest:
             self._taken += 1
             if row[0] != rows.MARK:

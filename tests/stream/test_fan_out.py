@@ -175,6 +175,27 @@ def test_a_part_also_ends_after_some_time(task: MatchTask) -> None:
     assert 0 < parts.offsets[0] < EVENTS
 
 
+def test_a_part_that_is_cut_off_by_time_when_it_is_taken_again_is_not_the_last(
+    task: MatchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first try had reached the end of the batch before its transaction was aborted."""
+    now = 0.0
+    monkeypatch.setattr("stream.parts.time.monotonic", lambda: now)
+    parts = Parts(list(match_batches(task, iter([_events()]))), END, most=10**9, seconds=1)
+    assert _notifications(list(parts.rows())) == ALL
+    again = parts.rows()
+    taken = [next(again)]
+    now = 2.0
+    taken += again
+    assert 0 < parts.offsets[0] < EVENTS
+    parts.accept()
+    assert not parts.done
+    while not parts.done:
+        taken += parts.rows()
+        parts.accept()
+    assert _notifications(taken) == ALL
+
+
 def test_a_batch_that_was_committed_in_part_goes_on_there(task: MatchTask) -> None:
     done = EVENTS // 2
     again = msgspec.structs.replace(task, committed={0: done})
