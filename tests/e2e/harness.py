@@ -25,6 +25,7 @@ from stream.job_process import JobProcess
 from stream.settings import load_settings
 from stream.settings_tables import Kafka
 from tests import processes
+from tests.waiting import wait_for
 
 Coordinates = tuple[int, int]
 """Partition and offset of an event."""
@@ -116,10 +117,11 @@ class Client:
         entry = ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, self.topics.subscriptions, incremental_configs=[entry])
         admin.incremental_alter_configs([resource])[resource].result(30)
-        deadline = time.monotonic() + 30
-        while admin.describe_configs([resource])[resource].result(30)["cleanup.policy"].value != policy:
-            assert time.monotonic() < deadline, "the topic's configuration did not change"
-            time.sleep(0.05)
+
+        def is_set() -> bool:
+            return bool(admin.describe_configs([resource])[resource].result(30)["cleanup.policy"].value == policy)
+
+        wait_for(is_set, 30, "the topic's configuration did not change")
 
     def poll(self, seconds: float = 0.05) -> None:
         """Take in what has arrived on the notification and dead-letter topics."""
@@ -266,6 +268,16 @@ class JobUnderTest:
     def workers(self) -> list[psutil.Process]:
         """Return the worker daemon and the workers that it has forked."""
         return self.members("-m stream.daemon")
+
+    def await_words(self, words: str, log: Path | None = None) -> None:
+        """Wait until a log, its own or another one, has these words."""
+        told = log or self.process.log
+
+        def has_them() -> bool:
+            self.process.check()
+            return told.exists() and words in told.read_text()
+
+        wait_for(has_them, PATIENCE, f"{told.name} has no {words!r}")
 
     def await_gone(self) -> None:
         deadline = time.monotonic() + 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from confluent_kafka.admin import (
 )
 
 from stream.broker import Broker
+from tests.ports import free_ports
 
 PROPERTIES = """
 listeners=CLIENT://{{host}}:{{port}},CONTROLLER://{{host}}:{{controller_port}},\
@@ -129,7 +129,7 @@ def secure_broker(folder: Path) -> Iterator[SecureBroker]:
     keystore = folder / "keystore.pem"
     keystore.write_bytes(_pkcs8(own.private_key_pem.bytes()) + b"".join(pem.bytes() for pem in own.cert_chain_pems))
     certificate, key = client_files(authority, folder)
-    ports = _free_ports()
+    ports = free_ports(2)
     properties = PROPERTIES.format(
         secure_port=ports[0],
         mutual_port=ports[1],
@@ -151,13 +151,6 @@ def client_files(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
     certificate.write_bytes(b"".join(pem.bytes() for pem in client.cert_chain_pems))
     client.private_key_pem.write_to_path(key)
     return certificate, key
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _pkcs8(pem: bytes) -> bytes:

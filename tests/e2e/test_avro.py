@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,14 +50,6 @@ def _ids(client: Client, place: tuple[int, int]) -> list[str]:
     return [n["subscription"] for n in client.matches_of(place)]
 
 
-def _await_line(job: JobUnderTest, words: str) -> None:
-    deadline = time.monotonic() + 60
-    while words not in job.process.log.read_text():
-        job.process.check()
-        assert time.monotonic() < deadline, job.process.tail()
-        time.sleep(0.05)
-
-
 def _settle(job: JobUnderTest, client: Client) -> None:
     client.await_committed(job.subscriptions_group, job.topics.subscriptions)
     client.await_committed(job.events_group, job.topics.events)
@@ -101,10 +92,10 @@ def test_framed_records_are_read_by_their_schema_id_and_wait_while_the_registry_
             # of one partition, so that no micro-batch holds the second without the first
             body = framed(new, stream.getvalue())
             waiting = client.send_all(topics.events, [("one partition", body), ("one partition", good[2])])
-            _await_line(job, "a batch waits and is tried again in 1 s: the schema registry can't be reached for schema")
+            job.await_words("a batch waits and is tried again in 1 s: the schema registry can't be reached for schema")
             assert job.stop() == 0
             job.start()  # it knows no schema now, not even those it had read
-            _await_line(job, "ready")
+            job.await_words("ready")
             client.poll(1)
             assert [_ids(client, place) for place in waiting] == [[], []]
             registry.start()

@@ -10,22 +10,15 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.e2e.harness import PATIENCE, JobUnderTest, Topics, running_job
-
-
-def _await_words(job: JobUnderTest, log: Path, words: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not log.exists() or words not in log.read_text():
-        job.process.check()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+from tests.e2e.harness import JobUnderTest, Topics, running_job
+from tests.waiting import wait_for
 
 
 def test_ctrl_c_while_spark_starts_ends_the_job_in_silence(broker: Any, tmp_path: Path) -> None:
     job = JobUnderTest(broker.bootstrap_servers, Topics(), tmp_path)
     try:
         job.start(wait=False)
-        _await_words(job, tmp_path / "spark.log", "NativeCodeLoader")  # Java runs, and Spark in it not yet
+        job.await_words("NativeCodeLoader", tmp_path / "spark.log")  # Java runs, and Spark in it not yet
         for _ in range(3):
             os.killpg(job.process.pid, signal.SIGINT)  # as a terminal does: to the whole group
             time.sleep(0.1)
@@ -60,9 +53,7 @@ def test_an_output_topic_that_is_deleted_ends_the_job_which_makes_it_anew(broker
         assert told.endswith("deleted since; start the job again, which creates the topic anew")
         job.start()
         admin.delete_topics([topic])[topic].result(30)
-        deadline = time.monotonic() + PATIENCE
-        while topic in admin.list_topics(timeout=10).topics:
-            assert time.monotonic() < deadline
+        wait_for(lambda: topic not in admin.list_topics(timeout=10).topics, 60)
         admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
         assert job.process.wait(60) == 1
         assert job.process.tail(1).endswith("start the job again, which writes to the new topic")

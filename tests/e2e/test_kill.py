@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.harness import Client, JobUnderTest, running_job
+from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
 SUBSCRIPTIONS = 300
@@ -28,8 +28,9 @@ def _events(rng: random.Random) -> list[dict[str, Any]]:
 
 def _restart_in_the_middle_of_a_batch(job: JobUnderTest, client: Client, seen: int) -> None:
     """Wait until more notifications than ``seen`` have arrived, so that batches are under way, then kill."""
-    deadline = time.monotonic() + 60
-    while len(client.found) <= seen and time.monotonic() < deadline:
+    deadline = time.monotonic() + PATIENCE
+    while len(client.found) <= seen:
+        assert time.monotonic() < deadline, job.process.tail()
         client.poll(0.02)
     job.kill()
     job.start()

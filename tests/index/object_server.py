@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
+
+from tests.ports import free_ports
 
 WEED = Path(sys.executable).with_name("weed")
 PATIENCE = 60.0
@@ -52,7 +53,7 @@ def object_server(folder: Path) -> Iterator[ObjectServer]:
     config.write_text(json.dumps({"identities": [IDENTITY]}))
     data = folder / "data"
     data.mkdir()
-    ports = _free_ports(len(PORTS))
+    ports = free_ports(len(PORTS))
     command = [str(WEED), "-logtostderr=true", "server", f"-dir={data}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
     command += ["-s3", f"-s3.config={config}", "-s3.port.iceberg=0", "-s3.port.lance=0"]
     command += ["-master.volumeSizeLimitMB=64", "-volume.max=20", "-master.telemetry=false"]
@@ -66,14 +67,6 @@ def object_server(folder: Path) -> Iterator[ObjectServer]:
     finally:
         process.kill()
         process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _await(endpoint: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from index.writer import IndexWriter
 from schemas.expression import In
 from schemas.records import Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.waiting import wait_for
 
 PATIENCE = 30.0
 
@@ -36,13 +35,6 @@ def publish(index: Path, engine: Engine, *ids: str) -> None:
     IndexWriter(index).publish([info], [], {})
 
 
-def eventually(what: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(what())
-
-
 def test_watching_keeps_the_tail_short_and_collects_garbage_while_deltas_come(tmp_path: Path) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
@@ -50,7 +42,7 @@ def test_watching_keeps_the_tail_short_and_collects_garbage_while_deltas_come(tm
         try:
             for i in range(40):
                 publish(tmp_path, OracleEngine(), f"s{i:02}", "hot")
-            assert eventually(lambda: watching.done() or (not due(tmp_path) and len(versions(tmp_path)) == 1))
+            wait_for(lambda: watching.done() or (not due(tmp_path) and len(versions(tmp_path)) == 1), PATIENCE)
         finally:
             stop.set()
         watching.result()
@@ -106,7 +98,7 @@ def test_a_signal_ends_the_process_at_once(number: signal.Signals, tmp_path: Pat
     process = run(tmp_path, "--watch", "--every", "0.1")
     for i in range(8):
         publish(tmp_path, BlockEngine(), f"s{i}")
-    assert eventually(lambda: not due(tmp_path))
+    wait_for(lambda: not due(tmp_path), PATIENCE)
     process.send_signal(number)
     assert process.wait(PATIENCE) == -number
     assert process.communicate()[1] == b""
@@ -131,4 +123,4 @@ def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
             return Path(f"/proc/{child}/stat").read_text().split()[2] == "Z"
         return True
 
-    assert eventually(gone)
+    wait_for(gone, PATIENCE)

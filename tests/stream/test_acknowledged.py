@@ -19,6 +19,7 @@ from stream.clients import TopicEnds
 from stream.progress import IndexProgress, Stopping
 from stream.settings import load_settings
 from stream.sources import source_of
+from tests.waiting import wait_for
 
 LONG = 60.0
 
@@ -131,10 +132,8 @@ def test_one_that_stays_open_is_passed_over_after_a_while_and_told_once(topic: T
     topic.write(topic.plain)
     assert waiting() == {0: 1, 1: 0}
     topic.transactional.commit_transaction(60)
-    deadline = time.monotonic() + LONG
-    while waiting()[0] < 4:  # the partition is marked some time after the answer, and nobody waits there again
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    # the partition is marked some time after the answer, and nobody waits there again
+    wait_for(lambda: waiting()[0] >= 4, LONG)
     topic.open()
     asking = Asking(waiting)
     assert asking.waits, "the next one is another one"
@@ -163,9 +162,6 @@ def test_events_are_not_matched_without_a_partition_that_was_added(topic: Topic)
     end = topic.end(LONG)
     assert end() == {0: 0, 1: 0}
     topic.admin.create_partitions([NewPartitions(topic.name, 3)])[topic.name].result(30)
-    deadline = time.monotonic() + 30
-    while topic.ends.partitions_now(topic.name) == 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: topic.ends.partitions_now(topic.name) == 3, 30)
     with pytest.raises(TocsinError, match=r"the job began with .* with 2 partitions, and now there are 3"):
         end()

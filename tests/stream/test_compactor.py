@@ -11,6 +11,7 @@ import pytest
 
 from stream import compactor
 from stream.compactor import Compactor, Ended
+from tests.waiting import wait_for
 
 FAILS = "import sys; print('no space left', file=sys.stderr); sys.exit(1)"
 MERGES = "print(0.5, flush=True)"
@@ -87,7 +88,5 @@ def test_the_pause_is_the_first_again_after_a_merge_or_a_minute(
     one._command = [sys.executable, "-c", MERGES]
     clock.now += 1
     one.keep_running()
-    deadline = time.monotonic() + 30
-    while not one._has_merged and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: one._has_merged, 30)
     assert until_it_ends(one).pause == 1, "it has merged something"

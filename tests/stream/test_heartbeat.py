@@ -13,6 +13,7 @@ import pytest
 
 from stream.heartbeat import Heartbeat, beat
 from tests.processes import command_of
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,10 +55,7 @@ def test_a_beat_keeps_every_worker_that_would_have_been_closed(spark: SparkSessi
     time.sleep(11)  # Spark has looked
     assert workers <= _workers()
     _let_pass(spark, CLOSED_AFTER + 5)
-    deadline = time.monotonic() + 30
-    while workers & _workers():
-        assert time.monotonic() < deadline, "Spark did not close its idle workers: is the heartbeat still needed?"
-        time.sleep(0.1)
+    wait_for(lambda: not workers & _workers(), 30, "Spark did not close its idle workers: is it still needed?")
 
 
 def test_it_beats_only_after_that_much_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:

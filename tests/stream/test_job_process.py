@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -15,6 +14,7 @@ from schemas.errors import TocsinError
 from stream.demo.settings import demo_settings
 from stream.job_process import JobProcess
 from stream.settings import load_settings
+from tests.waiting import wait_for
 
 
 def test_the_settings_survive_their_file_and_ignore_the_environment(
@@ -57,8 +57,7 @@ def test_the_job_goes_when_its_starter_is_killed(tmp_path: Path) -> None:
     settings.write_text('[kafka]\nbootstrap_servers = "127.0.0.1:1"\n')
     command = [sys.executable, "-c", STARTER, str(settings), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    while _alive(int(done.stdout)):
-        time.sleep(0.02)
+    wait_for(lambda: not _alive(int(done.stdout)), 60, "the job goes on without its starter")
     said = (tmp_path / "job.log").read_text()
     assert said == "", "it came to its own end: it looks for its brokers for seconds, and says so"
 

@@ -177,14 +177,16 @@ def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
     answers = [row for batch in batches for row in through(tasks[number], [batch], at_once=10_000)]
     for most in range(1, len(output(answers)), 97):
         parts = Parts(answers, {0: 100, 1: 100}, most, seconds=1e9)
-        reached = {0: 0, 1: 0}
+        reached, notifications = {0: 0, 1: 0}, 0
         while not parts.done:
             taken = of_kind(list(parts.rows()), rows.NOTIFICATION)
             now = reached | parts.offsets
             for place in (json.loads(value)["event"] for _, _, value in taken):
                 assert reached[place["partition"]] <= place["offset"] < now[place["partition"]]
-            reached = now
+            reached, notifications = now, notifications + len(taken)
             parts.accept()
+        assert reached == {0: 100, 1: 100}
+        assert notifications == len(of_kind(output(answers), rows.NOTIFICATION)) > 0
 
 
 def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch) -> None:

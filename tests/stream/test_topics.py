@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,6 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from schemas.errors import TocsinError
 from stream import clients, topics
 from stream.settings import Settings, load_settings
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -98,7 +98,4 @@ def test_the_end_of_a_topic_comes_after_what_was_acknowledged_and_before_what_is
         in_transaction.flush(30)
         assert ends.of(topic) == {0: 0, 1: 1, 2: 0}
         in_transaction.commit_transaction(30)
-        deadline = time.monotonic() + 30
-        while ends.of(topic) != {0: 0, 1: 1, 2: 2}:  # the record and the mark that it is committed
-            assert time.monotonic() < deadline, ends.of(topic)
-            time.sleep(0.01)
+        wait_for(lambda: ends.of(topic) == {0: 0, 1: 1, 2: 2}, 30, "the record and the mark that it is committed")
