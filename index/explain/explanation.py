@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from index.explain.evidence import Evidence, evidence
 from index.explain.outline import Outline, outline
+from index.explain.predicates import Turning
 from index.explain.scores import Scores, Term, terms, tree_scores
-from index.explain.together import Turning, turning
+from index.explain.together import turning
 from index.explain.weighing import Weighing, weigh
 from index.flat_tree import is_leaf
 from index.oracle import leaf_holds
@@ -36,8 +37,8 @@ class Explanation:
     weighing
         What the leaves contribute, in the modes relaxed and threshold; in mode all None.
     turning
-        The fewest predicates that turn the truth of the expression, or in the other modes the fewest leaves that turn
-        that of the weighing. When the subscription does not match, these kept it away, unless only its validity did.
+        The fewest predicates that turn the truth of the expression, or in the other modes the answer of the weighing.
+        When the subscription does not match, these kept it away, unless only its validity did.
     evidence, terms
         Of each leaf, by its place: what it saw in the event, and the terms by which it may score.
     """
@@ -88,7 +89,7 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
     else:
         weighing = weigh(subscription, tree, event)
         points = weighing.total
-        turned = Turning(weighing.turning, weighing.flips, bool(weighing.turning), True, len(leaves))
+        turned = weighing.turning
     return Explanation(
         subscription,
         event,

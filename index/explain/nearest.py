@@ -95,4 +95,4 @@ def _distance(subscription: Subscription, event: Event, judge: LeafMemory) -> tu
     if subscription.mode == "all":
         return (0 if tree.holds[0] else turning(tree, TRIED).fewest) + late, leaves
     weighing = weigh(subscription, tree, event)
-    return (0 if weighing.total is not None else weighing.flips) + late, leaves
+    return (0 if weighing.total is not None else weighing.turning.fewest) + late, leaves

@@ -1,8 +1,7 @@
 """The fewest predicates that turn a tree's truth, where a predicate that stands in several places turns in all of them.
 
-A leaf and its exact negation are one predicate: ``a = 1`` and ``a != 1``, ``a exists`` and ``a not exists``. Where none
-stands twice, `Outline.smallest_set` is exact. Else sets are searched for, the smallest first, until one turns the tree
-or a bound on the work is met; then the best that a greedy choice gives is told, and that fewer may do.
+Where none does, `Outline.smallest_set` is exact. Else sets are searched for, the smallest first, until one turns the
+tree or a bound on the work is met; then the best that a greedy choice gives is told, and that fewer may do.
 
 The search rests on *reasons*: predicates such that the tree stays as it is while all of them do. Whatever turns it
 changes one of them at least, so only these are tried; and as many reasons as have none in common need as many changes.
@@ -11,46 +10,18 @@ changes one of them at least, so only these are tried; and as many reasons as ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import msgspec
 
 from index.explain.outline import NEVER, Outline
-from index.flat_tree import is_leaf
-from schemas.expression import And, Exists, In, Leaf, Not, NotExists, NotIn, Or
-from schemas.values import value_key
+from index.explain.predicates import Turning, predicates_of
+from schemas.expression import And, Not, Or
 
 TRIED = 1_000_000
 """So many nodes are judged anew at most by each way of searching: a second or so in all."""
 
 
-class Turning(NamedTuple):
-    """Predicates that kept an event away, or hold it.
-
-    Attributes
-    ----------
-    places
-        Every place where one of them stands, ascending; none when nothing turns the tree.
-    fewest
-        How many predicates they are; `NEVER` when nothing turns the tree.
-    turns
-        Whether to change them, and nothing else, does turn it. Only where the work was bounded it may not.
-    is_least
-        Whether no fewer would do; not known where the work was bounded.
-    predicates
-        How many predicates the tree has.
-    """
-
-    places: tuple[int, ...]
-    fewest: float
-    turns: bool
-    is_least: bool
-    predicates: int
-
-
 def turning(tree: Outline, tried: int = TRIED) -> Turning:
     """Return the fewest predicates that turn a tree, or what is known of them when ``tried`` nodes have been judged."""
-    groups = _predicates(tree)
+    groups = predicates_of(tree)
     first = tree.smallest_set()
     if len(groups) == sum(map(len, groups)):
         return Turning(tuple(first), tree.flips[0], bool(first), True, len(groups))
@@ -191,23 +162,3 @@ def _apart(sets: Sequence[int]) -> int:
             union |= one
             count += 1
     return count
-
-
-def _predicates(tree: Outline) -> list[list[int]]:
-    """Return the places of each predicate, in the order of the first."""
-    found: dict[object, list[int]] = {}
-    for place, node in enumerate(tree.nodes):
-        if is_leaf(node):
-            found.setdefault(_identity(node), []).append(place)
-    return list(found.values())
-
-
-def _identity(leaf: Leaf) -> object:
-    """Return a key that a leaf, whatever its weights, has in common with its equals and its exact negations."""
-    match leaf:
-        case In(attribute, values) | NotIn(attribute, values):
-            return attribute, frozenset(map(value_key, values))
-        case Exists(attribute) | NotExists(attribute):
-            return attribute
-    parts = {name: None for name in ("weight", "weights") if getattr(leaf, name, None) is not None}
-    return msgspec.msgpack.encode(msgspec.structs.replace(leaf, **parts))

@@ -1,4 +1,7 @@
-"""The modes relaxed and threshold: what each leaf contributes, and the fewest leaves that would turn the answer."""
+"""The modes relaxed and threshold: what each leaf contributes, and the fewest predicates that would turn the answer.
+
+A predicate may stand in several places, with weights of their own, and turns in all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from index.explain.outline import NEVER, Outline
+from index.explain.outline import Outline
+from index.explain.predicates import Turning, predicates_of
 from index.flat_tree import is_leaf
 from index.oracle import relaxed_score, threshold_shares
 from schemas.expression import Leaf
@@ -28,48 +32,51 @@ class Weighing(NamedTuple):
     total
         The score without the priority, None when the subscription does not match.
     turning
-        Places of the fewest leaves that turn the answer; empty when none do.
+        The fewest predicates that turn the answer: to a match with their full weight, from one without any.
     """
 
     points: dict[int, int | None]
     met: Fraction | None
     wanted: Fraction | None
     total: int | None
-    turning: tuple[int, ...]
-
-    @property
-    def flips(self) -> float:
-        """The fewest leaves that turn the answer, `NEVER` when none do."""
-        return len(self.turning) or NEVER
+    turning: Turning
 
 
 def weigh(subscription: Subscription, tree: Outline, event: Event) -> Weighing:
     """Weigh the leaves of a subscription that is not in mode all."""
     leaves = {place: node for place, node in enumerate(tree.nodes) if is_leaf(node)}
     if subscription.threshold is None:
-        return _relaxed(leaves, event)
-    return _threshold(leaves, event, share_wanted(subscription.threshold))
+        return _relaxed(leaves, tree, event)
+    return _threshold(leaves, tree, event, share_wanted(subscription.threshold))
 
 
-def _relaxed(leaves: dict[int, Leaf], event: Event) -> Weighing:
+def _relaxed(leaves: dict[int, Leaf], tree: Outline, event: Event) -> Weighing:
     points = {place: relaxed_score(leaf, event) for place, leaf in leaves.items()}
-    satisfied = tuple(place for place, score in points.items() if score is not None)
+    satisfied = {place for place, score in points.items() if score is not None}
     total = sum(score for score in points.values() if score is not None) if satisfied else None
-    weighted = tuple(place for place, leaf in leaves.items() if _can_weigh(leaf))
-    return Weighing(points, None, None, total, satisfied or weighted[:1])
+    predicates = predicates_of(tree)
+    if satisfied:
+        chosen = [group for group in predicates if not satisfied.isdisjoint(group)]
+    else:  # of those that can weigh any, one that is not even met comes first
+        weighty = [group for group in predicates if any(_can_weigh(leaves[place]) for place in group)]
+        chosen = sorted(weighty, key=lambda group: tree.holds[group[0]])[:1]
+    return Weighing(points, None, None, total, Turning.least(chosen, len(predicates)))
 
 
-def _threshold(leaves: dict[int, Leaf], event: Event, wanted: Fraction) -> Weighing:
+def _threshold(leaves: dict[int, Leaf], tree: Outline, event: Event, wanted: Fraction) -> Weighing:
     shares = {place: threshold_shares(leaf, event) for place, leaf in leaves.items()}
     whole = sum(possible for _, possible in shares.values())
     satisfied = sum(met for met, _ in shares.values())
     met = Fraction(satisfied, whole)
     matched = met >= wanted
     least = math.ceil(wanted * whole)
+    predicates = predicates_of(tree)
     if matched:
-        turning = _fewest([(met, place) for place, (met, _) in shares.items()], satisfied - least + 1)
+        gains = [sum(shares[place][0] for place in group) for group in predicates]
+        turning = _fewest(gains, predicates, satisfied - least + 1)
     else:
-        turning = _fewest([(possible - met, place) for place, (met, possible) in shares.items()], least - satisfied)
+        gains = [sum(shares[place][1] - shares[place][0] for place in group) for group in predicates]
+        turning = _fewest(gains, predicates, least - satisfied)
     return Weighing(
         {place: _as_points(met) if met else None for place, (met, _) in shares.items()},
         met,
@@ -84,15 +91,15 @@ def _as_points(units: int) -> int:
     return round(Fraction(units * SCORE_SCALE, SHARE_SCALE))
 
 
-def _fewest(gains: Sequence[tuple[int, int]], wanted: int) -> tuple[int, ...]:
-    """Return the places whose gains, the largest first, reach what is wanted; none when all together do not."""
-    chosen: list[int] = []
-    for gain, place in sorted(gains, key=lambda pair: (-pair[0], pair[1])):
-        if wanted <= 0 or gain <= 0:
+def _fewest(gains: Sequence[int], predicates: Sequence[list[int]], wanted: int) -> Turning:
+    """Return the predicates whose gains, the largest first, reach what is wanted; none when all together do not."""
+    chosen: list[list[int]] = []
+    for number in sorted(range(len(gains)), key=lambda number: -gains[number]):
+        if wanted <= 0 or gains[number] <= 0:
             break
-        chosen.append(place)
-        wanted -= gain
-    return tuple(sorted(chosen)) if wanted <= 0 else ()
+        chosen.append(predicates[number])
+        wanted -= gains[number]
+    return Turning.least(chosen if wanted <= 0 else [], len(predicates))
 
 
 def _can_weigh(leaf: Leaf) -> bool:

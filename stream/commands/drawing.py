@@ -64,7 +64,11 @@ def _remarks(explanation: Explanation) -> list[Text]:
         return [*lines, Text("no event can match: the tree is false whatever its predicates are", style=MISSING)]
     count, predicates = int(turning.fewest), counted(turning.predicates, "predicate")
     others = "" if explanation.in_time else " and its validity"
-    cure = f"if just {'that' if count == 1 else 'those'} changed{others}, it would match"
+    if explanation.weighing is None:
+        cure = f"if just {'that' if count == 1 else 'those'} changed{others}, it would match"
+    else:
+        within = "" if explanation.in_time else " and within its validity"
+        cure = f"with {'its' if count == 1 else 'their'} full weight{within} it would match"
     if not turning.is_least:
         cure += "; perhaps fewer would do, which would take too long to find out"
     if not turning.turns:
@@ -118,8 +122,15 @@ def _label(explanation: Explanation, place: int) -> Text:
         text.append(str(type(explanation.tree.nodes[place]).__struct_config__.tag), style="bold")
     text.append_text(_gain(explanation, place))
     if place in explanation.missing:
-        text.append("  ◀ in the way" if holds else "  ◀ missing", style=MISSING)
+        text.append(f"  ◀ {_fault(explanation, holds)}", style=MISSING)
     return text
+
+
+def _fault(explanation: Explanation, holds: bool) -> str:
+    """Return what is wrong with a marked predicate."""
+    if not holds:
+        return "missing"
+    return "in the way" if explanation.weighing is None else "weighs too little"
 
 
 def _mode(explanation: Explanation) -> str:

@@ -172,7 +172,9 @@ def _leaves_at(tree: Expression, places: tuple[int, ...]) -> list[In]:
 
 
 def _positive(leaf: Any) -> object:
-    """Return what a leaf or its negation says."""
+    """Return what a leaf or its exact negation says."""
+    if isinstance(leaf, NotIn) and leaf.strong:
+        return _positive(Exists(leaf.attribute)), _positive(In(leaf.attribute, leaf.values))
     if isinstance(leaf, In | NotIn):
         return leaf.attribute, frozenset(map(value_key, leaf.values))
     if isinstance(leaf, Exists | NotExists):
@@ -187,6 +189,8 @@ def _positive(leaf: Any) -> object:
         ("a = 1 and a != 1", [], NEVER),
         ("(a = 1 or b = 1) and a != 1", ["b = 1"], 1),
         ("x = 1 and (x = 1 or b = 3)", ["x = 1", "x = 1"], 1),
+        ("a = 1 and a strong != 1", ["a = 1", "a strong != 1"], 2),
+        ("a strong != 1 and (a strong != 1 or b = 3)", ["a strong != 1", "a strong != 1"], 1),
     ],
 )
 def test_a_predicate_in_several_places_is_one(text: str, away: list[str], distance: float) -> None:
@@ -202,9 +206,11 @@ def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Su
     explanation = explain(subscription, event)
     leaves = list(explanation.evidence)
     nodes: Any = explanation.tree.nodes
+    predicates = list(dict.fromkeys(_positive(nodes[place]) for place in leaves))
 
-    def turned_by(chosen: tuple[int, ...]) -> bool:
-        """A leaf that is turned contributes all that it can where it did not, and nothing where it did."""
+    def turned_by(turned: tuple[object, ...]) -> bool:
+        """A predicate that is turned contributes all that it can where it did not, and nothing where it did."""
+        chosen = {place for place in leaves if _positive(nodes[place]) in turned}
         if subscription.threshold is None:
             held = [relaxed_score(nodes[place], event) is not None for place in leaves]
             can = [can_weigh(nodes[place]) for place in leaves]
@@ -216,9 +222,23 @@ def test_in_the_other_modes_too_no_smaller_set_turns_the_answer(subscription: Su
             now = Fraction(sum(met), sum(p for _, p in shares)) >= share_wanted(subscription.threshold)
         return now is not explanation.holds
 
-    sizes = (size for size in range(len(leaves) + 1) if any(map(turned_by, combinations(leaves, size))))
-    assert len(explanation.turning.places) == next(sizes, 0)
-    assert turned_by(explanation.turning.places) == bool(explanation.turning.places)
+    sizes = (size for size in range(len(predicates) + 1) if any(map(turned_by, combinations(predicates, size))))
+    assert explanation.turning.fewest == next(sizes, NEVER)
+    assert explanation.turning.predicates == len(predicates)
+    found = {_positive(nodes[place]) for place in explanation.turning.places}
+    assert explanation.turning.places == tuple(place for place in leaves if _positive(nodes[place]) in found)
+    assert turned_by(tuple(found)) == bool(found)
+
+
+def test_in_the_other_modes_too_a_predicate_in_several_places_is_one() -> None:
+    explanation = explained("a = 2 and a = 2 and c = 3", mode="threshold", threshold=0.6)
+    assert (missing(explanation), explanation.distance) == (["a = 2", "a = 2"], 1)
+    assert explanation.turning.predicates == 2
+
+
+def test_of_predicates_that_weigh_too_little_one_that_is_not_met_is_missing_first() -> None:
+    assert missing(explained("b in ('x'^0, 'z'^5) and c = 3", mode="relaxed")) == ["c = 3"]
+    assert missing(explained("b in ('x'^0, 'z'^5) and c = 3^0", mode="relaxed")) == ["b in ('x'^0, 'z'^5)"]
 
 
 @settings(max_examples=60)
@@ -244,6 +264,13 @@ def test_what_is_missing_is_the_cheapest_way_to_a_match() -> None:
     explanation = explained("a = 2 and (b = 'z' and c = 3 or d exists and not b = 'x' or not a = 1)")
     assert missing(explanation) == ["a = 2", "a = 1"]
     assert explanation.distance == 2
+
+
+def test_the_strong_form_of_an_inequality_is_not_what_the_equality_denies() -> None:
+    explanation = explained("not (a = 1 or a strong != 1)")
+    assert (missing(explanation), explanation.distance) == (["a = 1"], 1)
+    assert nearest([explanation.subscription], EVENT, 3).near == [explanation.subscription]
+    assert explained("not (a = 1 or a strong != 1)", Event({})).matches
 
 
 def test_a_tree_that_is_false_whatever_its_leaves_are_is_never_near() -> None:

@@ -76,6 +76,25 @@ def test_explain_draws_of_much_what_decides_and_says_how_much_it_left_out(event:
     assert len(plain["nodes"]) == 7_501
 
 
+def test_explain_says_in_the_other_modes_what_weighs_too_little(event: str, tmp_path: Path) -> None:
+    bodies = {
+        "relaxed": {"filter": "origin in ('JFK'^0, 'LGA'^5)", "mode": "relaxed"},
+        "shares": {"filter": "origin in ('JFK'^1, 'LGA'^2) and gate exists", "mode": "threshold", "threshold": 0.9},
+    }
+    made = [decode_subscription(id_, json.dumps(body).encode()) for id_, body in bodies.items()]
+    IndexWriter(tmp_path / "index").publish([write_segment(tmp_path / "index", BlockEngine(), made)], [], {0: 2})
+    assert lines(tocsin(tmp_path / "index", "explain", "relaxed", event))[-2:] == [
+        "✔ origin in ('JFK'^0, 'LGA'^5)  met by 'JFK'  ◀ weighs too little",
+        "kept away by 1 of its 1 predicate: with its full weight it would match",
+    ]
+    assert lines(tocsin(tmp_path / "index", "explain", "shares", event))[2:] == [
+        "├── ✔ origin in ('JFK'^1, 'LGA'^2)  met by 'JFK'  +1  ◀ weighs too little",
+        "└── ✘ gate exists  absent  ◀ missing",
+        "share of the weights: 0.333333 < 0.9 wanted",
+        "kept away by 2 of its 2 predicates: with their full weight it would match",
+    ]
+
+
 def test_explain_tells_a_program_the_same(index: Path) -> None:
     (plain,) = records(tocsin(index, "explain", "late-jfk", "-", "--json", stdin=json.dumps(EVENT)))
     assert (plain["subscription"], plain["matches"], plain["score"], plain["distance"]) == ("late-jfk", False, None, 1)
