@@ -66,8 +66,12 @@ def resolved(name: str, text: str) -> str:
 
 
 def resolved_table(table: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return a table of names and values with the references in its values replaced, as `resolved` does."""
-    return {name: resolved(f"{table}.{name}", value) for name, value in values.items()}
+    """Return a table of names and values with the references in its values replaced, as `resolved` does.
+
+    Sentences name the setting as it is given: Spark's names begin with the table's already.
+    """
+    prefix = f"{table}."
+    return {name: resolved(f"{prefix}{name.removeprefix(prefix)}", value) for name, value in values.items()}
 
 
 def hide(text: str) -> str:

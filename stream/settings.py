@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,11 @@ _table_decoder = msgspec.json.Decoder(dict[str, Any])
 
 RESERVED_PROPERTIES = ("bootstrap.servers", "group.id", "transactional.id", "isolation.level", "enable.auto.commit")
 """Client properties that delivery exactly once rests on; ``kafka.client`` may not change them."""
+
+SPARK_PREFIX = "spark."
+"""What the names of all Spark settings begin with; Spark ignores any other."""
+
+_dotted_name = re.compile(r"[^\s.]+(\.[^\s.]+)*")
 
 
 def load_settings(
@@ -83,8 +89,8 @@ def _take(given: Given, leaves: Mapping[str, Leaf], chosen: dict[str, Any]) -> N
             chosen[table.name] = chosen.get(table.name, {}) | _open_table(given, table)
             return
         if given.name.startswith(f"{table.name}."):
-            key = given.name.removeprefix(f"{table.name}.")
-            chosen[table.name] = chosen.get(table.name, {}) | {key: _as_text(given, given.value)}
+            entry = {given.name.removeprefix(f"{table.name}."): given.value}
+            chosen[table.name] = chosen.get(table.name, {}) | _entries(given, table, entry)
             return
     raise TocsinError(f'there is no setting "{given.name}" ({given.source}); {nearest(given.name, leaves)}')
 
@@ -112,7 +118,20 @@ def _open_table(given: Given, table: Leaf) -> dict[str, str]:
         entries = _table_decoder.decode(given.value)
     except msgspec.DecodeError as error:
         raise wanted from error
-    return {key: _as_text(given, value) for key, value in entries.items()}
+    return _entries(given, table, entries)
+
+
+def _entries(given: Given, table: Leaf, entries: Mapping[str, Any]) -> dict[str, str]:
+    return {_own_name(given, table, key): _as_text(given, value) for key, value in entries.items()}
+
+
+def _own_name(given: Given, table: Leaf, key: str) -> str:
+    """Return a name in an open table as its owner knows it: Spark's with its prefix, which may be left out here."""
+    if not _dotted_name.fullmatch(key):
+        raise TocsinError(
+            f'[{table.name}] has no setting "{key}" ({given.source}): words with dots between them are wanted'
+        )
+    return key if table.name != "spark" or key.startswith(SPARK_PREFIX) else f"{SPARK_PREFIX}{key}"
 
 
 def _as_text(given: Given, value: Any) -> str:

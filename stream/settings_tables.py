@@ -287,7 +287,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     spark: Annotated[
         dict[str, str],
         Meta(
-            description="Any Spark setting by its full name, for example spark.driver.memory; overrides Tocsin's own."
+            description="Any Spark setting by its own name, for example spark.driver.memory; overrides Tocsin's own."
         ),
     ] = {}
 

@@ -38,7 +38,7 @@ def test_the_folders_of_the_files_that_the_job_writes_are_made(tmp_path: Path) -
         (["events.format=avro", "events.schema_file=@/events.avsc"], r"its schema is 'string', and an event is a"),
         (["subscriptions.format=avro_registry", "registry.url=nowhere"], r"the table registry is refused by the"),
         (["registry.basic.auth.user.info=${file:/none}"], r"/none"),
-        (["spark.spark.ssl.keyPassword=${env:TOCSIN_NONE}"], r"TOCSIN_NONE"),
+        (["spark.ssl.keyPassword=${env:TOCSIN_NONE}"], r"^spark.ssl.keyPassword refers to the .* TOCSIN_NONE"),
         (["kafka.client.ssl.cipher.suites=x"], r"kafka.client.ssl.cipher.suites.*no translation"),
         (["kafka.client.ssl.ca.location=@/ca.pem"], r"ca.pem"),
         (["kafka.java.ssl.truststore.location=@/store"], r"store can't be read .*kafka.java.ssl.truststore.location"),

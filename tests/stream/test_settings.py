@@ -46,6 +46,36 @@ def test_open_tables_take_names_of_others_from_all_sources_and_merge_them(tmp_pa
     assert settings.registry == {"url": "http://registry:8081"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"spark.driver.memory" = "4g"',
+        'spark.driver.memory = "4g"',
+        'driver.memory = "4g"',
+        '"driver.memory" = "4g"',
+        '[spark.driver]\nmemory = "4g"',
+    ],
+)
+def test_a_spark_setting_has_its_own_name_however_a_file_writes_it(tmp_path: Path, text: str) -> None:
+    assert load_settings(_file(tmp_path, f"[spark]\n{text}\n"), [], {}).spark == {"spark.driver.memory": "4g"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "environ"),
+    [
+        (["spark.driver.memory=4g"], {}),
+        (["spark.spark.driver.memory=4g"], {}),
+        (['spark={"driver.memory": "4g"}'], {}),
+        ([], {"TOCSIN_SPARK__DRIVER_MEMORY": "4g"}),
+        ([], {"TOCSIN_SPARK__SPARK_DRIVER_MEMORY": "4g"}),
+        ([], {"TOCSIN_SPARK": '{"spark.driver.memory": "4g"}'}),
+        (["spark.driver.memory=4g"], {"TOCSIN_SPARK": '{"spark.driver.memory": "1g"}'}),
+    ],
+)
+def test_a_spark_setting_has_its_own_name_whoever_gives_it(overrides: list[str], environ: dict[str, str]) -> None:
+    assert load_settings(None, overrides, environ).spark == {"spark.driver.memory": "4g"}
+
+
 def test_other_variables_of_tocsin_are_no_settings() -> None:
     environ = {"TOCSIN_CACHE_DIR": "/somewhere", "TOCSIN_TEST_BROKER": "testcontainers", "PATH": "/bin"}
     assert load_settings(None, [], environ) == Settings()
@@ -73,6 +103,9 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (["topics.events=two words"], {}, "letters, digits, dots"),
         (["job.top"], {}, "write it as table.name=value"),
         (["spark=fast"], {}, 'written as text it is JSON, like {"name": "value"}'),
+        (["spark.=4g"], {}, '[spark] has no setting "" (--set spark.): words with dots between them are wanted'),
+        (["spark.driver..memory=4g"], {}, '[spark] has no setting "driver..memory"'),
+        (['kafka.client={"sasl username": "me"}'], {}, '[kafka.client] has no setting "sasl username"'),
         (["topics.events=tocsin.dead-letters"], {}, "the four topics must have four names"),
         (["events.format=avro_registry"], {}, "set registry.url"),
         (["events.schema_file=x.avsc"], {}, 'with events.format "avro" only'),
