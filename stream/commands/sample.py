@@ -16,7 +16,8 @@ from schemas.json_codec import decode_event
 from schemas.records import Event
 from stream import clients
 from stream.clients import reach
-from stream.decoding import Decoding, event_decoder, read_schema
+from stream.decoding import event_decoder
+from stream.readiness import event_decoding
 
 if TYPE_CHECKING:
     from stream.settings import Settings
@@ -61,10 +62,7 @@ def sample_of_topic(settings: Settings, size: int) -> Sample:
     topic = settings.topics.events
     if topic not in reach(settings):
         raise TocsinError(f"there is no topic {topic} at {settings.kafka.bootstrap_servers}; name a file of events")
-    file = settings.events.schema_file
-    schema = read_schema(None if file is None else Path(file))
-    registry = tuple(sorted(settings.registry.items()))
-    decode = event_decoder(Decoding(settings.events.format, schema, registry, settings.limits))
+    decode = event_decoder(event_decoding(settings))
     sample = Sample([], [], [], 0)
     refused = 0
     for record in _latest(settings, topic, size):

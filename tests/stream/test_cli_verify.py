@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from index.block.engine import BlockEngine
 from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
-from schemas.records import Subscription
+from schemas.records import Event, Subscription
+from stream.commands import sample
+from stream.decoding import Decoding
+from stream.settings import load_settings
 from tests.conftest import BrokerAddress
 from tests.stream.command_line import CommandLine
 from tests.stream.index_commands import EVENT, lines, records, run, tocsin
@@ -81,3 +87,27 @@ def test_the_latest_events_of_the_topic_are_matched_and_nothing_is_created(
     assert (report["events"], report["matches"], report["differing"]) == (20, 5, 0)
     few = json.loads(tocsin("verify", "--index", str(index), "--json", "--sample", "4").stdout)
     assert (few["events"], few["complete"]) == (4, True)
+
+
+def test_events_are_decoded_with_the_registry_settings_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """References to secrets are followed, and ``job.registry_failure`` counts."""
+    used: list[Decoding] = []
+
+    def decoder(decoding: Decoding) -> Callable[[bytes, int | None], Event]:
+        used.append(decoding)
+        return lambda value, time: Event({})
+
+    monkeypatch.setenv("TOCSIN_REGISTRY_USER", "me:secret")
+    monkeypatch.setattr(sample, "reach", lambda settings: {settings.topics.events})
+    monkeypatch.setattr(sample, "_latest", lambda settings, topic, size: [])
+    monkeypatch.setattr(sample, "event_decoder", decoder)
+    overrides = [
+        "events.format=avro_registry",
+        "registry.url=http://localhost:8081",
+        "registry.basic.auth.user.info=${env:TOCSIN_REGISTRY_USER}",
+        "job.registry_failure=dead-letter",
+    ]
+    sample.sample_of_topic(load_settings(None, overrides, {}), 5)
+    (decoding,) = used
+    assert dict(decoding.registry) == {"url": "http://localhost:8081", "basic.auth.user.info": "me:secret"}
+    assert (decoding.format, decoding.registry_failure) == ("avro_registry", "dead-letter")
