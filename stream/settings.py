@@ -74,6 +74,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise TocsinError(f"the settings file {file} can't be read: {error.strerror}; give the path of one") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TocsinError(f"the settings file {file} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise TocsinError(f"the settings file {file} is nested too deeply; no setting is a list") from error
 
 
 def _take(given: Given, leaves: Mapping[str, Leaf], chosen: dict[str, Any]) -> None:
@@ -116,7 +118,7 @@ def _open_table(given: Given, table: Leaf) -> dict[str, str]:
         raise wanted
     try:
         entries = _table_decoder.decode(given.value)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise wanted from error
     return _entries(given, table, entries)
 

@@ -286,9 +286,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     spark: Annotated[
         dict[str, str],
-        Meta(
-            description="Any Spark setting by its own name, for example spark.driver.memory; overrides Tocsin's own."
-        ),
+        Meta(description="Any Spark setting by its own name, for example spark.driver.memory; overrides Tocsin's own."),
     ] = {}
 
 

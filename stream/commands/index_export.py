@@ -16,9 +16,6 @@ from stream.commands.looking import IndexOption, VersionOption, look_into, scann
 from stream.commands.shared import ConfigOption, SetOption, say
 from stream.wording import counted
 
-ID = b'{"id":'
-"""How each line begins."""
-
 
 def index_export(
     context: typer.Context,
@@ -43,7 +40,7 @@ def index_export(
     with _output(file) as lines:
         for subscription in scanned(read(snapshot, places), len(places), "exporting"):
             id_, record = msgspec.json.encode(subscription.id), encode_subscription(subscription)
-            lines.write(b"%b%b,%b\n" % (ID, id_, record[1:]))
+            lines.write(b'{"id":%b,%b\n' % (id_, record[1:]))
     say(f"exported {counted(len(places), 'subscription')} of version {snapshot.version}")
 
 

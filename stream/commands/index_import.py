@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import re
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Protocol
 
 import msgspec
 import typer
 
 from schemas.errors import Refused, TocsinError
-from stream.commands.index_export import ID
 from stream.commands.json_lines import open_lines, reading
 from stream.commands.shared import ConfigOption, SetOption, load, say
 from stream.commands.subscribe import need_json
@@ -114,6 +113,7 @@ class Import:
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _id_decoder = msgspec.json.Decoder(str)
+_leading_id = re.compile(rb'\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")\s*,')
 
 
 def parted(line: bytes) -> tuple[str, bytes]:
@@ -122,31 +122,28 @@ def parted(line: bytes) -> tuple[str, bytes]:
     Raises
     ------
     Refused
-        It is no JSON object, or has no text as its member ``id``.
+        It is no JSON object, or has no text as its member ``id``; or its tree is too deep for the decoder, and the line
+        does not begin with the id as in an export.
     """
     try:
-        members = _members_decoder.decode(line)
-        id_ = _id_decoder.decode(members.pop("id"))
-        return id_, msgspec.json.encode(members)
+        id_, record = _split(line)
+        return _id_decoder.decode(id_), record
     except KeyError:
         raise Refused("subscription.json", "the line has no member 'id'; it names the subscription") from None
-    except RecursionError:
-        return _parted_deep(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused("subscription.json", f"the line is no JSON object with a text as its 'id': {error}") from error
 
 
-def _parted_deep(line: bytes) -> tuple[str, bytes]:
-    """Part a line whose tree is too deep for the quick decoder; the id must come first, as in an export."""
+def _split(line: bytes) -> tuple[bytes | msgspec.Raw, bytes]:
     try:
-        text = line.decode()
-        id_, end = json.JSONDecoder().raw_decode(text, len(ID))
-    except ValueError as error:
-        raise Refused("subscription.json", f"the line is no JSON object that begins with its 'id': {error}") from error
-    rest = text[end:].lstrip()
-    if not line.startswith(ID) or not isinstance(id_, str) or not rest.startswith(","):
-        raise Refused("subscription.json", "a line that is nested so deeply must begin with its member 'id'")
-    return id_, b"{" + rest[1:].encode()
+        members = _members_decoder.decode(line)
+    except RecursionError:
+        leading = _leading_id.match(line)
+        if leading is None:
+            said = "a line that is nested so deeply must begin with a text as its member 'id'"
+            raise Refused("subscription.json", said) from None
+        return leading[1], b"{" + line[leading.end() :]
+    return members.pop("id"), msgspec.json.encode(members)
 
 
 class _Nowhere:

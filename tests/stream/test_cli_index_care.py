@@ -214,6 +214,30 @@ def test_a_tree_that_is_nested_deeply_is_imported_when_its_id_comes_first(index:
         assert result.stderr.startswith("tocsin: line 1 is refused")
 
 
+@pytest.mark.parametrize("depth", [1_500, 100_000])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"expression":@}', "must begin with a text as its member 'id'"),
+        ('{"id":@}', "must begin with a text as its member 'id'"),
+        ('{"id":@,"filter":"a = 1"}', "must begin with a text as its member 'id'"),
+        ("@", "the line is no JSON object with a text as its 'id'"),
+        ('{"id":"s","expression":@}', "nested far too deep"),
+        ('{"id" : "s", "labels":@}', "nested far too deep"),
+        ('{"id":"\\ud800","expression":@}', "the line is no JSON object with a text as its 'id'"),
+        ('{"id":"s" "expression":@}', "the line is no JSON object with a text as its 'id'"),
+    ],
+)
+def test_a_line_that_is_nested_too_deeply_is_refused(index: Path, line: str, said: str, depth: int) -> None:
+    text = line.replace("@", "[" * depth + "]" * depth)
+    good = '{"filter": "a = 1", "id": "s"}'
+    result = tocsin(index, "index", "import", "-", "--check", "--skip-bad", stdin=f"{text}\n{good}\n")
+    assert result.returncode == 0
+    assert result.stderr.startswith("line 1 skipped: ")
+    assert said in result.stderr
+    assert result.stderr.endswith("checked 1 subscription, skipped 1 bad line\n")
+
+
 def test_what_was_exported_is_imported_into_the_topic(index: Path, broker: BrokerAddress) -> None:
     commands = CommandLine(broker.bootstrap_servers)
     exported = run(index, "index", "export").stdout

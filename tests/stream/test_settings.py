@@ -106,6 +106,7 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (["spark.=4g"], {}, '[spark] has no setting "" (--set spark.): words with dots between them are wanted'),
         (["spark.driver..memory=4g"], {}, '[spark] has no setting "driver..memory"'),
         (['kafka.client={"sasl username": "me"}'], {}, '[kafka.client] has no setting "sasl username"'),
+        (['spark={"a":' + "[" * 10_000], {}, "written as text it is JSON"),
         (["topics.events=tocsin.dead-letters"], {}, "the four topics must have four names"),
         (["events.format=avro_registry"], {}, "set registry.url"),
         (["events.schema_file=x.avsc"], {}, 'with events.format "avro" only'),
@@ -129,6 +130,7 @@ def test_a_wrong_setting_is_refused_in_a_sentence(overrides: list[str], environ:
         ("spark = 5\n", "it is a table"),
         ("[spark]\nx = [1]\n", "text, a number or a truth value is wanted"),
         ("[job\n", "is not TOML"),
+        (f"x = {'[' * 10_000}{']' * 10_000}\n", "is nested too deeply"),
     ],
 )
 def test_a_wrong_file_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
