@@ -158,7 +158,7 @@ def lower_priority() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a process; return the exit code."""
-    from index.engines import engine_named  # the library above takes any engine
+    from index.engines import check_builder, engine_named  # the library above takes any engine
 
     options = _parser().parse_args(arguments)
     # A merge may be cut off anywhere, so there is nothing to tidy up: the signals simply end the process.
@@ -169,11 +169,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.with_parent is not None:
         threading.Thread(target=end_with, args=(options.with_parent,), daemon=True).start()
     try:
+        engine = engine_named(options.engine)
+        check_builder(options.directory, latest(options.directory).segments, options.engine, "--engine")
         if options.watch:
             merged = _print_seconds if options.report else lambda _: None
-            watch(options.directory, engine_named(options.engine), options.every, lambda: False, merged=merged)
+            watch(options.directory, engine, options.every, lambda: False, merged=merged)
         else:
-            compact(options.directory, engine_named(options.engine))
+            compact(options.directory, engine)
             collect(options.directory)
     except TocsinError as error:
         print(error, file=sys.stderr)

@@ -58,8 +58,21 @@ def engine_named(name: str) -> Engine:
     return ENGINES[name]()
 
 
-def check_builder(directory: AnyPath | IndexDirectory, segments: Iterable[SegmentEntry], name: str) -> None:
+def check_builder(
+    directory: AnyPath | IndexDirectory, segments: Iterable[SegmentEntry], name: str, given: str = "job.engine"
+) -> None:
     """See that the engine with this name can go on with a version: that it built the version's segments.
+
+    Parameters
+    ----------
+    directory
+        The index directory.
+    segments
+        Of the version.
+    name
+        The engine's.
+    given
+        What named it, for the sentence that refuses.
 
     Raises
     ------
@@ -73,6 +86,6 @@ def check_builder(directory: AnyPath | IndexDirectory, segments: Iterable[Segmen
         if segment.engine != name:
             raise TocsinError(
                 f"The index {segment.file.path.parent.parent} was built by the engine {segment.engine!r}, and "
-                f"job.engine is {name!r}. Set job.engine back, or remove the index directory: the subscriptions are "
-                "then read again."
+                f"{given} is {name!r}. Let it be {segment.engine!r}, or remove the index directory: the subscriptions "
+                "are then read again."
             )

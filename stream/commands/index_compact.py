@@ -37,11 +37,12 @@ def index_compact(
     give_way()
     settings, _ = look_for(context, index, None, config, overrides)
     directory = settings.job.index_dir
-    from index.engines import engine_named
+    from index.engines import check_builder, engine_named
     from index.manifest import latest
     from index.merge import merge
 
     before, engine = latest(directory), engine_named(settings.job.engine)
+    check_builder(directory, before.segments, settings.job.engine)
 
     def carry_out(plan: MergePlan) -> bool:
         return merge(directory, plan, engine) is not None

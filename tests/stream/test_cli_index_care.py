@@ -137,6 +137,15 @@ def test_compact_merges_what_is_due_and_all_on_demand(index: Path) -> None:
     assert said.endswith("; nothing was due")
 
 
+def test_compact_refuses_an_index_of_another_engine_and_changes_nothing(index: Path) -> None:
+    before = latest(index)
+    for options in ((), ("--all",)):
+        result = tocsin(index, "index", "compact", *options, "--set", "job.engine=scan")
+        assert (result.returncode, result.stdout) == (1, "")
+        assert "was built by the engine 'block', and job.engine is 'scan'. Let it be 'block', or" in result.stderr
+        assert latest(index) == before
+
+
 def test_gc_keeps_what_is_young_and_removes_the_rest_now(index: Path) -> None:
     tocsin(index, "index", "compact", "--all")
     pin(index, "job", 1, 3)

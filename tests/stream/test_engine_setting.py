@@ -116,7 +116,7 @@ def test_what_the_engine_cannot_express_is_a_dead_letter_and_the_earlier_version
 
 def test_an_index_goes_on_only_with_the_engine_that_built_it(tmp_path: Path) -> None:
     publish(tmp_path, "counting", (b"s", "a = 1"))
-    with pytest.raises(TocsinError, match=r"built by the engine 'counting', and job.engine is 'block'. Set job.engine"):
+    with pytest.raises(TocsinError, match=r"built by the engine 'counting', and job.engine is 'block'. Let it be 'c"):
         check_builder(tmp_path, latest(tmp_path).segments, "block")
 
 
@@ -129,6 +129,18 @@ def test_the_compaction_builds_with_the_engine_it_is_told(tmp_path: Path) -> Non
     assert len(manifest.segments) == 1
     check_builder(tmp_path, manifest.segments, "scan")
     assert matched(tmp_path, "scan", manifest.version, {"a": [3, 5]}) == ["s3", "s5"]
+
+
+def test_the_compaction_refuses_an_index_of_another_engine_and_changes_nothing(tmp_path: Path) -> None:
+    for i in range(8):
+        publish(tmp_path, "scan", (f"s{i}".encode(), f"a = {i}"), first=i)
+    before = latest(tmp_path)
+    for mode in ((), ("--watch",)):
+        command = [sys.executable, "-m", "index.compaction", str(tmp_path), *mode]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert "was built by the engine 'scan', and --engine is 'block'. Let it be 'scan', or" in done.stderr
+        assert latest(tmp_path) == before
 
 
 def test_an_engine_that_does_not_exist_is_refused_with_the_names_of_those_that_do() -> None:
