@@ -21,6 +21,7 @@ import msgspec
 
 from index.cache_folder import CACHE_VARIABLE, cache_folder
 from schemas.errors import TocsinError
+from stream.console import console
 
 BROKER_ROOTS = (
     "org.apache.kafka:kafka_2.13:4.1.1",
@@ -144,11 +145,10 @@ def _reporting(report: Report | None, total: int) -> Iterator[Report]:
     if report is not None or not sys.stderr.isatty():
         yield report or (lambda *_: None)
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = TextColumn("downloading Kafka and the Spark connector, once"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, TextColumn("{task.description}"), console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, _, name: bar.update(task, completed=done, description=name)
 

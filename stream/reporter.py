@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
 from stream import metrics
 from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
+from stream.console import console
 from stream.log_format import LogFormat, json_line
 from stream.secrets import hide
 
@@ -43,7 +43,7 @@ class Reporter:
 
     def __init__(self, interval: float, file: str | None, log_format: LogFormat = "text") -> None:
         self._json = log_format == "json"
-        self._console = Console(stderr=True, highlight=False)
+        self._console = console(stderr=True)
         self._interval = interval
         self._file = None if file is None else Path(file)
         self._can_write = True
@@ -58,7 +58,7 @@ class Reporter:
         line = f"{time.strftime('%H:%M:%S')} {hide(sentence)}"
         if self._json:
             line = json_line("info", "tocsin.job", sentence, **more)
-        self._console.print(line, soft_wrap=True, markup=False)
+        self._console.print(line, soft_wrap=True)
 
     @property
     def due(self) -> bool:

@@ -19,6 +19,7 @@ from stream.commands.shared import (
     say,
     write_line,
 )
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def _print_table(letters: list[dict[str, Any]]) -> None:
     """Print letters as rows; the columns' shares of the width are fixed, so later rows stand under earlier ones."""
     if not letters:
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -126,7 +126,7 @@ def _print_table(letters: list[dict[str, Any]]) -> None:
         place = f"{letter['topic']} {letter['partition']}/{letter['offset']}"
         shown = [letter["reason"], letter["message"], place, _preview(letter, "key"), _preview(letter, "value")]
         table.add_row(*(Text(printable(text)) for text in shown))
-    Console().print(table)
+    console().print(table)
 
 
 def _preview(letter: dict[str, Any], name: str) -> str:

@@ -12,12 +12,12 @@ from schemas.errors import TocsinError
 from stream.commands.looking import (
     IndexOption,
     VersionOption,
-    console,
     event_of,
     look_into,
     scanned,
 )
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, read_text, write_line
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def _draw_nearest(found: Nearest, explanations: list[Explanation]) -> None:
     more = len(found.matching) - SHOWN_MATCHES
     matching = f": {ids}{f' and {more:,} more' if more > 0 else ''}" if ids else ""
     scan = counted(found.scanned, "subscription")
-    shown.print(f"{len(found.matching):,} of {scan} match{matching}", markup=False, soft_wrap=True)
+    shown.print(f"{len(found.matching):,} of {scan} match{matching}", soft_wrap=True)
     if explanations:
-        shown.print("nearest of the others:", markup=False)
+        shown.print("nearest of the others:")
     for explanation in explanations:
         shown.print()
         draw(shown, explanation)

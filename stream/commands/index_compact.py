@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.looking import IndexOption, console, look_for, progress_bar
+from stream.commands.looking import IndexOption, look_for, progress_bar
 from stream.commands.shared import ConfigOption, SetOption, give_way
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:

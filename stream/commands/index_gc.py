@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.looking import IndexOption, console, look_for
+from stream.commands.looking import IndexOption, look_for
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, write_line
+from stream.console import console
 from stream.wording import counted
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned, show_table
+from stream.commands.looking import IndexOption, VersionOption, look_into, scanned, show_table
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, write_line
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _print_observed(shown: Console, observed: EventStatistics, limit: int) -> No
 
     shown.print()
     if not observed.events:
-        shown.print("no events observed yet", highlight=False)
+        shown.print("no events observed yet")
         return
     table = _table("share", f"most frequent in {observed.events:,.0f} events observed, of {observed.seen:,.0f} ever")
     table.columns[0].justify = "right"
@@ -132,7 +133,7 @@ def _print_contents(shown: Console, known: Sizes, found: Contents) -> None:
     style = "yellow" if found.always else "green"
     shown.print(
         f"always-list: [{style}]{found.always:,}[/] of {counted(found.scanned, 'subscription')} ({share})",
-        highlight=False,
+        markup=True,
     )
     if found.offenders:
         _print_offenders(shown, found)

@@ -11,8 +11,9 @@ import msgspec
 import typer
 
 from stream.commands.ending import FAILURE
-from stream.commands.looking import IndexOption, VersionOption, console, look_for, progress_bar
+from stream.commands.looking import IndexOption, VersionOption, look_for, progress_bar
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, write_line
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -153,20 +154,18 @@ def _print(findings: Findings) -> None:
     shown = console()
 
     def line(what: str, good: bool, verdict: str) -> None:
-        shown.print(f"{what}: [{'green' if good else 'red'}]{verdict}[/]", soft_wrap=True)
+        shown.print(f"{what}: [{'green' if good else 'red'}]{verdict}[/]", markup=True, soft_wrap=True)
 
     files = f"files of {counted(findings.versions, 'version')}, {findings.bytes:,} bytes"
     line(files, not findings.damage, counted(len(findings.damage), "damaged file") if findings.damage else "whole")
     for entry in findings.damage:
-        shown.print(
-            f"  {entry['file']}: found {entry['found']}, wanted {entry['wanted']}", markup=False, soft_wrap=True
-        )
+        shown.print(f"  {entry['file']}: found {entry['found']}, wanted {entry['wanted']}", soft_wrap=True)
     if findings.damage:
         shown.print("start the job again, which builds a damaged index anew from the subscriptions topic")
         return
     line(f"invariants of version {findings.version}", not findings.broken, "broken" if findings.broken else "kept")
     for sentence in findings.broken:
-        shown.print(f"  {sentence}", markup=False, soft_wrap=True)
+        shown.print(f"  {sentence}", soft_wrap=True)
     if findings.events:
         compared = f"{counted(findings.events, 'event')} × {counted(findings.subscriptions, 'subscription')}"
         verdict = counted(findings.differing, "difference") if findings.differing else "no difference"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schemas.errors import TocsinError
+from stream.console import console
 
 Progress = Callable[[int, int], None]
 """Told how many bytes were read and how many records were sent."""
@@ -42,14 +43,13 @@ def reading(lines: BinaryIO, title: str, records: str) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda position, sent: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     known = lines is not sys.stdin.buffer
     size = Path(lines.name).stat().st_size if known else 0
     columns = (BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn()) if size else ()
     text = TextColumn(f"{{task.fields[sent]:,}} {records}, {{task.fields[rate]:,.0f}}/s")
-    with Progress(TextColumn(title), *columns, text, console=Console(stderr=True), transient=True) as bar:
+    with Progress(TextColumn(title), *columns, text, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=size or None, sent=0, rate=0.0)
         began = drawn = time.monotonic()
 

@@ -20,6 +20,7 @@ from stream.commands.shared import (
     say,
     write_line,
 )
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -135,20 +136,19 @@ def _decode(value: bytes) -> Notification | EventNotification | None:
 
 def _show_table(notifications: Iterator[list[bytes]], subscription: str | None) -> None:
     """Keep the latest matches in a table that grows to the terminal's height."""
-    from rich.console import Console
     from rich.live import Live
 
-    console = Console()
-    rows: deque[_Match] = deque(maxlen=max(console.height - 7, 5))
+    shown = console()
+    rows: deque[_Match] = deque(maxlen=max(shown.height - 7, 5))
     total = foreign = 0
-    with Live(console=console, refresh_per_second=8) as live:
+    with Live(console=shown, refresh_per_second=8) as live:
         for values in notifications:
             told = [_matches(value) for value in values]
             matches = [match for of_record in told for match in of_record or ()]
             rows.extend(match for match in matches if subscription in (None, match.subscription))
             others = told.count(None)
             total, foreign = total + len(told) - others, foreign + others
-            live.update(_table(rows, _title(total, foreign), console))
+            live.update(_table(rows, _title(total, foreign), shown))
 
 
 def _title(total: int, foreign: int) -> str:
@@ -156,10 +156,10 @@ def _title(total: int, foreign: int) -> str:
     return counted(total, "notification") + (f" and {counted(foreign, 'other record')}" if foreign else "")
 
 
-def _table(rows: deque[_Match], title: str, console: Console) -> Table:
+def _table(rows: Iterable[_Match], title: str, shown: Console) -> Table:
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", width=console.width)
+    table = Table(title=title, title_justify="left", width=shown.width)
     table.add_column("event time", no_wrap=True)
     table.add_column("subscription", no_wrap=True, ratio=3)
     table.add_column("score", justify="right", no_wrap=True)

@@ -11,6 +11,7 @@ import typer
 
 from stream.commands.shared import load
 from stream.commands.values import moment
+from stream.console import console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 Item = TypeVar("Item")
-
-PLAIN_WIDTH = 100_000
-"""Columns where there is no terminal: no line is ever wrapped there."""
 
 REPORT_EVERY = 256
 """Items of a scan from one look of the progress bar to the next."""
@@ -71,14 +69,6 @@ def event_of(text: str, settings: Settings, time: str | None) -> Event:
 
     at = clock.time_ns() // 1000 if time is None else moment(time, "--time")
     return msgspec.structs.replace(decode_event(text.encode(), None, settings.limits), time=at)
-
-
-def console(stderr: bool = False) -> Console:
-    """Return a console; without a terminal it has no colours, and lines of any length."""
-    from rich.console import Console
-
-    found = Console(stderr=stderr, highlight=False)
-    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
 
 
 def show_table(shown: Console, table: Table) -> None:

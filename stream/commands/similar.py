@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.commands.looking import IndexOption, VersionOption, console, look_into, scanned, show_table
+from stream.commands.looking import IndexOption, VersionOption, look_into, scanned, show_table
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, printable, say, text_of, write_line
+from stream.console import console
 
 if TYPE_CHECKING:
     from index.similar import Similar

@@ -54,7 +54,8 @@ def _print(found: Status) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from stream.commands.looking import console, show_table
+    from stream.commands.looking import show_table
+    from stream.console import console
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)

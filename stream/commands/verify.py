@@ -10,8 +10,9 @@ import typer
 
 from schemas.errors import TocsinError
 from stream.commands.ending import FAILURE
-from stream.commands.looking import IndexOption, VersionOption, console, look_into, progress_bar
+from stream.commands.looking import IndexOption, VersionOption, look_into, progress_bar
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
+from stream.console import console
 from stream.wording import counted
 
 if TYPE_CHECKING:
@@ -96,12 +97,13 @@ def _print_report(snapshot: Snapshot, chosen: Sample, report: Report) -> None:
     verdict = counted(report.differing, "difference") if report.differing else "no difference"
     shown.print(
         f"version {snapshot.version}: {compared}: {matches}, [{'red' if report.differing else 'green'}]{verdict}[/]",
+        markup=True,
         soft_wrap=True,
     )
     for difference in report.differences[:SHOWN_DIFFERENCES]:
         _print_difference(snapshot, chosen, difference)
     if report.differing > SHOWN_DIFFERENCES:
-        shown.print(f"and {report.differing - SHOWN_DIFFERENCES:,} more; --json shows them", markup=False)
+        shown.print(f"and {report.differing - SHOWN_DIFFERENCES:,} more; --json shows them")
 
 
 def _print_difference(snapshot: Snapshot, chosen: Sample, difference: Difference) -> None:
@@ -110,10 +112,10 @@ def _print_difference(snapshot: Snapshot, chosen: Sample, difference: Difference
 
     shown = console()
     shown.print()
-    shown.print(f"{_sentence(difference)}, for the event", style="red", markup=False, soft_wrap=True)
+    shown.print(f"{_sentence(difference)}, for the event", style="red", soft_wrap=True)
     body = chosen.bodies[difference.event].decode(errors="replace")
     short = body if len(body) <= SHOWN_BYTES else f"{body[:SHOWN_BYTES]}… ({len(body):,} characters)"
-    shown.print(f"  {chosen.names[difference.event]}: {printable(short)}", markup=False, soft_wrap=True)
+    shown.print(f"  {chosen.names[difference.event]}: {printable(short)}", soft_wrap=True)
     subscription = snapshot.get(difference.id)
     if subscription is not None:
         draw(shown, explain(subscription, chosen.events[difference.event]))

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from stream.console import console
+
 PLAIN_WIDTH = 140
 PLAIN_SECONDS = 5.0
 """How often a step that takes long says how far it is, where there is no terminal."""
@@ -57,15 +59,14 @@ class _PlainStep(Step):
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + PLAIN_SECONDS
             far = "" if done is None or self.total is None else f" {done:,} of {self.total:,}"
-            self._console.print(f"  {self.title}:{far} {self.note}".rstrip(), markup=False, soft_wrap=True)
+            self._console.print(f"  {self.title}:{far} {self.note}".rstrip(), soft_wrap=True)
 
 
 class Display:
     """The demo's output."""
 
     def __init__(self) -> None:
-        console = Console(highlight=False)
-        self.console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+        self.console = console(plain_width=PLAIN_WIDTH)
 
     @contextmanager
     def step(self, title: str, total: int | None = None) -> Iterator[Step]:
@@ -85,11 +86,11 @@ class Display:
         else:
             step = _PlainStep(title, total, self.console)
             yield step
-        self.console.print(f"[green]done[/] {escape(step.summary())}", soft_wrap=True)
+        self.console.print(f"[green]done[/] {escape(step.summary())}", markup=True, soft_wrap=True)
 
     def say(self, sentence: str) -> None:
         """Print one line."""
-        self.console.print(sentence, markup=False, soft_wrap=True)
+        self.console.print(sentence, soft_wrap=True)
 
     def _progress(self, total: int | None) -> Progress:
         bar = [] if total is None else [BarColumn(), TextColumn("{task.percentage:>3.0f} %")]
