@@ -15,6 +15,9 @@ import msgspec
 from schemas.errors import TocsinError
 
 LOCK_FILE = "driver.lock"
+JOB = "job"
+"""The kind of holder that matches events; others hold a folder for a while."""
+
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.05
 """How often and after what time a lock is tried: `holder` takes it for a moment to see whether anybody has it."""
@@ -28,7 +31,7 @@ class Holder(msgspec.Struct):
     host: str
     since: str
     endpoint: str | None = None
-    kind: str = "job"
+    kind: str = JOB
 
     def __str__(self) -> str:
         name = f"{self.kind} {self.job}" if self.job else self.kind
@@ -54,6 +57,8 @@ class FolderLock:
         Name of the job; empty for a holder that has none.
     kind
         What holds it, where that is not a job.
+    instead
+        What may be done instead of ending another holder; None: naming another folder.
 
     Raises
     ------
@@ -61,11 +66,12 @@ class FolderLock:
         Another process holds it, or the folder can't be written.
     """
 
-    def __init__(self, folder: Path, setting: str, job: str, kind: str = "job") -> None:
+    def __init__(self, folder: Path, setting: str, job: str, kind: str = JOB, instead: str | None = None) -> None:
         self._folder = folder
         self._setting = setting
         self._job = job
         self._kind = kind
+        self._instead = instead or f"give this one a folder of its own ({setting})"
         self._descriptor = -1
 
     def __enter__(self) -> Self:
@@ -74,20 +80,16 @@ class FolderLock:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             _take(self._descriptor)
+            self._holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
+            self._holder.kind = self._kind
+            self._write()
         except BlockingIOError:
             held = self._refusal(path)
             self._release()
             raise held from None
         except OSError as error:
             self._release()
-            found = f"{error.filename} is a file" if isinstance(error, FileExistsError) else error.strerror
-            raise TocsinError(
-                f"the lock {path} can't be taken: {found}; name a folder on a disk that this process may "
-                f"write to and that supports locks ({self._setting})"
-            ) from error
-        self._holder = Holder(self._job, os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
-        self._holder.kind = self._kind
-        self._write()
+            raise self._useless(path, error) from error
         return self
 
     def fileno(self) -> int:
@@ -95,9 +97,18 @@ class FolderLock:
         return self._descriptor
 
     def tell(self, endpoint: str | None) -> None:
-        """Write down where the job that holds the folder answers, for `tocsin status`."""
+        """Write down where the job that holds the folder answers, for `tocsin status`.
+
+        Raises
+        ------
+        TocsinError
+            It can't be written.
+        """
         self._holder.endpoint = endpoint
-        self._write()
+        try:
+            self._write()
+        except OSError as error:
+            raise self._useless(self._folder / LOCK_FILE, error) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -117,8 +128,13 @@ class FolderLock:
         holder = _read(path)
         # without one it has the lock, and is about to write who it is
         who = "another process" if holder is None else str(holder)
+        return TocsinError(f"{self._folder} is in use by {who}; stop that one, or {self._instead}")
+
+    def _useless(self, path: Path, error: OSError) -> TocsinError:
+        found = f"{error.filename} is a file" if isinstance(error, FileExistsError) else error.strerror
         return TocsinError(
-            f"{self._folder} is in use by {who}; stop that one, or give this one a folder of its own ({self._setting})"
+            f"the lock {path} can't be taken: {found}; name a folder on a disk with room that this process may write "
+            f"to and that supports locks ({self._setting})"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -61,6 +62,26 @@ def test_a_folder_that_can_not_be_written_is_refused_with_the_cure(tmp_path: Pat
     (tmp_path / "file").write_text("")
     with pytest.raises(TocsinError, match=r"can't be taken: .*\(job\.x\)"), FolderLock(tmp_path / "file", "job.x", "j"):
         pass
+
+
+def test_a_lock_that_can_not_be_written_down_is_refused_with_the_cure_and_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    with monkeypatch.context() as patched:
+        patched.setattr("os.pwrite", full)
+        refused = pytest.raises(TocsinError, match=r"can't be taken: No space left .* with room .*\(job\.x\)")
+        with refused, FolderLock(tmp_path, "job.x", "j"):
+            pass
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert holder(tmp_path) is None
+    with FolderLock(tmp_path, "job.x", "j") as lock:
+        monkeypatch.setattr("os.pwrite", full)
+        with pytest.raises(TocsinError, match=r"No space left .*\(job\.x\)"):
+            lock.tell("http://127.0.0.1:9404")
 
 
 def test_whoever_asks_is_told_who_holds_a_folder_and_where_that_job_answers(tmp_path: Path) -> None:
