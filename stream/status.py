@@ -20,7 +20,7 @@ from stream import clients
 from stream.endpoint import Health
 from stream.index_place import IndexPlace
 from stream.instruments import EVENTS, SUBSCRIPTIONS
-from stream.lock import Holder, holder
+from stream.lock import JOB, Holder, holder
 from stream.settings import Settings
 
 ANSWER_SECONDS: Final = 3.0
@@ -101,7 +101,8 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
         Where it answers; None takes what it has written into its lock.
     """
     place = IndexPlace.of(settings.job.index_dir, Path(settings.job.checkpoint_dir).absolute())
-    held = holder(place.folder)
+    found = holder(place.folder)
+    held = found if found is not None and found.kind == JOB else None
     url = endpoint or (held.endpoint if held is not None else None)
     health = None if url is None else _health(url)
     status = Status(settings.job.name, held is not None or health is not None, False, "not running", held, url)
@@ -112,6 +113,8 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
         status.state = f"no job answers at {endpoint}"
     elif held is not None:
         status.state = "runs, and does not answer" if url else "runs; metrics.listen is empty, so it can't be asked"
+    elif found is not None:
+        status.state = f"not running; {found} holds the index"
     try:
         status.groups = _groups(settings)
     except TocsinError as error:

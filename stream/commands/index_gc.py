@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from schemas.errors import TocsinError
 from stream.commands.looking import IndexOption, look_for
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, write_line
 from stream.console import console
@@ -33,15 +32,15 @@ def index_gc(
     directory = settings.job.index_dir
     from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
     from stream.index_place import IndexPlace
-    from stream.lock import holder
+    from stream.lock import FolderLock
 
-    place = IndexPlace.of(directory, Path(settings.job.checkpoint_dir).absolute())
-    if now and (held := holder(place.folder)) is not None:
-        raise TocsinError(
-            f"{directory} is in use by job {held.job}, process {held.pid} on {held.host}; stop it, or leave out --now"
-        )
-    superseded, unpublished = (0.0, 0.0) if now else (SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS)
-    collected = collect(directory, superseded, unpublished)
+    if now:
+        place = IndexPlace.of(directory, Path(settings.job.checkpoint_dir).absolute())
+        # Held to the end: a job that began meanwhile would lose the segments that it is about to publish.
+        with FolderLock(place.folder, "job.index_dir", "", "tocsin index gc --now", "leave out --now"):
+            collected = collect(directory, 0.0, 0.0)
+    else:
+        collected = collect(directory, SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS)
     if json:
         import msgspec
 

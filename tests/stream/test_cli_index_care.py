@@ -14,6 +14,7 @@ from index.block.engine import BlockEngine
 from index.directory import IndexDirectory
 from index.engine import Parts
 from index.files import names
+from index.garbage import Collected
 from index.live import alive, open_version, read
 from index.manifest import latest, publish, versions
 from index.pins import pin
@@ -23,7 +24,7 @@ from schemas.expression import And, Not
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
-from stream.lock import FolderLock
+from stream.lock import FolderLock, Holder, holder
 from tests.conftest import BrokerAddress
 from tests.stream.command_line import CommandLine
 from tests.stream.index_commands import lines, on_a_terminal, records, run, tocsin
@@ -164,7 +165,23 @@ def test_gc_now_is_refused_while_a_job_holds_the_index(index: Path) -> None:
         result = run(index, "index", "gc", "--now")
         assert (result.returncode, result.stdout) == (1, "")
         assert f"{index} is in use by job flights, process {os.getpid()} on " in result.stderr
+        assert "; stop that one, or leave out --now" in result.stderr
         assert lines(tocsin(index, "index", "gc")) == ["removed 0 versions and 0 files, 0 bytes"]
+
+
+def test_no_job_can_begin_while_gc_now_removes_files(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holders: list[Holder | None] = []
+
+    def look(*_: object) -> Collected:
+        holders.append(holder(index))
+        return Collected(0, 0, 0)
+
+    monkeypatch.setattr("index.garbage.collect", look)
+    assert lines(tocsin(index, "index", "gc", "--now")) == ["removed 0 versions and 0 files, 0 bytes"]
+    (held,) = holders
+    assert held is not None
+    assert str(held).startswith(f"tocsin index gc --now, process {os.getpid()} on ")
+    assert holder(index) is None
 
 
 def test_export_writes_each_subscription_as_a_line_that_decodes_to_it(index: Path, tmp_path: Path) -> None:

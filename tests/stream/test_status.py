@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition
 
 from stream import status
 from stream.commands.status import _group as in_words
+from stream.lock import FolderLock
 from stream.settings import Settings, load_settings
 
 Serve = Callable[[bytes], str]
@@ -85,6 +86,15 @@ def test_where_another_server_answers_there_is_no_job(
 def test_what_is_no_address_of_a_server_is_answered_by_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status, "_groups", lambda _: [])
     assert status.status_of(settings_in(tmp_path), "localhost").state == "no job answers at localhost"
+
+
+def test_who_holds_the_index_for_a_while_is_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "_groups", lambda _: [])
+    with FolderLock(tmp_path / "index", "job.index_dir", "", "tocsin index gc --now"):
+        found = status.status_of(settings_in(tmp_path))
+    assert (found.alive, found.holder) == (False, None)
+    assert found.state.startswith("not running; tocsin index gc --now, process ")
+    assert found.state.endswith(" holds the index")
 
 
 class Ends:
