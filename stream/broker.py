@@ -231,6 +231,7 @@ class Broker:
 
     def _launch(self) -> None:
         """Start the process on its data, which is formatted first when it is new."""
+        self._end_watchdog()  # of one that ended by itself: it would at last kill whoever has that id then
         if self._port is None:
             self._port = free_port()
         logs = self._data / "kafka"

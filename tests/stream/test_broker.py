@@ -75,6 +75,23 @@ def test_a_broker_that_dies_is_reported_with_the_end_of_its_log_and_leaves_nothi
     assert not broker.log_file.parent.exists()
 
 
+def test_a_broker_that_died_and_was_started_again_has_one_watchdog() -> None:
+    def watchdogs() -> list[psutil.Process]:
+        return [child for child in psutil.Process().children() if "watchdog" in child.cmdline()]
+
+    earlier = len(watchdogs())
+    with Broker() as broker:
+        assert broker.pid is not None
+        os.kill(broker.pid, signal.SIGKILL)
+        wait_for(lambda: not broker.running, 30, "the broker outlived SIGKILL")
+        *_, first = watchdogs()
+        broker.start()
+        wait_for(lambda: not _lives(first.pid), 10, "the first watchdog stayed")
+        assert len(watchdogs()) == earlier + 1
+        assert broker.log_file.exists()
+        assert broker.running
+
+
 def test_a_broker_that_can_not_start_is_reported_with_the_end_of_its_log() -> None:
     broker = Broker(heap="1k")
     with pytest.raises(TocsinError, match="Too small maximum heap"), broker:
