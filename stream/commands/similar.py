@@ -47,7 +47,7 @@ def similar(
     else:
         _print_table(found)
     if not found:
-        say(f"none of {len(places):,} subscriptions has a predicate in common with the filter")
+        say(f"none of {len(places):,} subscriptions is near the filter")
 
 
 def _print_lines(found: list[Similar]) -> None:

@@ -25,6 +25,8 @@ def test_similar_lists_the_same_first_then_the_nearest(index: Path) -> None:
 
 
 def test_similar_says_when_nothing_is(index: Path) -> None:
-    result = tocsin(index, "similar", "nothing = 'like it'")
-    assert (result.returncode, result.stdout) == (0, "")
-    assert "none of 6 subscriptions" in result.stderr
+    """Also when a predicate is there in others: that alone is not near."""
+    for wanted in ("nothing = 'like it'", "carrier != 'UA' and b = 1 and c = 1 and d = 1 and e = 1 and f = 1"):
+        result = tocsin(index, "similar", wanted)
+        assert (result.returncode, result.stdout) == (0, "")
+        assert result.stderr == "none of 6 subscriptions is near the filter\n"
