@@ -23,7 +23,7 @@ COMPILE = echo "tocsin: compiling the matching kernels, once, about a minute" >&
 # Each start of Spark in the tests is then some seconds shorter; "make demo" starts one only.
 ARCHIVE = echo "tocsin: archiving Spark's classes, once, half a minute" >&2 && $(BIN)/python -m stream.class_archive
 
-.PHONY: help demo test check bench faults fuzz fuzz-matching golden docs lock clean java
+.PHONY: help demo test check bench papers faults fuzz fuzz-matching golden docs lock clean java
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -106,6 +106,12 @@ def test_each_make_target_that_a_page_names_exists(page: Path) -> None:
     assert named <= targets
 
 
+def test_no_file_of_its_name_keeps_a_make_target_from_being_made() -> None:
+    text = (ROOT / "Makefile").read_text()
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    assert set(phony.split()) == set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_link_of_a_page_leads_to_a_file(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
