@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from schemas.errors import TocsinError
-from stream.jars import Report, broker_jars
+from stream.jars import broker_jars
 from stream.java import java_executable
 from stream.lock import FolderLock
 
@@ -91,8 +91,6 @@ class Broker:
         Java heap.
     log
         File that its output is appended to; None puts it beside the data.
-    report
-        Told of the progress of the first download; see `stream.jars`.
     properties
         Further lines of ``server.properties``, which win over those above; ``{host}``, ``{port}`` and
         ``{controller_port}`` stand for what the broker takes.
@@ -104,14 +102,12 @@ class Broker:
         port: int | None = None,
         heap: str = "512m",
         log: Path | None = None,
-        report: Report | None = None,
         properties: str = "",
     ) -> None:
         self._temporary = data is None
         self._data = Path(tempfile.mkdtemp(prefix="tocsin-broker-")) if data is None else data.absolute()
         self._port = port
         self._heap = heap
-        self._report = report
         self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
@@ -268,7 +264,7 @@ class Broker:
         )
 
     def _java(self) -> list[str]:
-        class_path = os.pathsep.join(str(jar) for jar in broker_jars(self._report))
+        class_path = os.pathsep.join(str(jar) for jar in broker_jars())
         logging = Path(__file__).with_name("broker-log4j2.properties")
         return [str(java_executable()), *JVM_FLAGS, f"-Dlog4j2.configurationFile={logging}", "-cp", class_path]
 

@@ -12,7 +12,7 @@ from schemas.errors import TocsinError, first_line
 from stream import daemon
 from stream.class_archive import archive_options
 from stream.gateway import handlers_kept, launch
-from stream.jars import Report, connector_jars
+from stream.jars import connector_jars
 from stream.java import java_home
 from stream.log_files import log_to_file, output_file
 from stream.log_format import LogFormat
@@ -30,7 +30,7 @@ TASK_ATTEMPTS = 4
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
 
-def spark_session(settings: Settings, report: Report | None = None) -> SparkSession:
+def spark_session(settings: Settings) -> SparkSession:
     """Start Spark, or return the session that runs in this process already.
 
     What Spark has to say goes to ``job.log_file``, and what its Java machine prints to a file beside it.
@@ -39,8 +39,6 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
     ----------
     settings
         ``job.master`` and ``job.log_file`` count, and ``[spark]`` above all.
-    report
-        Told of the progress of the connector's download; see `stream.jars`.
 
     Raises
     ------
@@ -53,7 +51,7 @@ def spark_session(settings: Settings, report: Report | None = None) -> SparkSess
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    jars = connector_jars(report)
+    jars = connector_jars()
     log = log_to_file(settings)
     conf = _conf(spark_settings(settings, jars) | resolved_table("spark", settings.spark))
     try:

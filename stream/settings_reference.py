@@ -19,6 +19,7 @@ FILE_HEAD = """\
 # Each setting can also be given in the environment, as TOCSIN_TABLE__NAME, or on the command line, as
 # --set table.name=value. The command line wins over the environment, and that over this file.
 """
+FILE_WIDTH = 110
 
 
 def type_in_words(type_: Any) -> str:
@@ -106,5 +107,5 @@ def _place(leaf: Leaf) -> tuple[int, bool]:
     return Settings.__struct_fields__.index(leaf.name.partition(".")[0]), leaf.open
 
 
-def _wrapped(text: str, prefix: str, width: int = 110) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=prefix, subsequent_indent=prefix, break_on_hyphens=False)
+def _wrapped(text: str, prefix: str) -> list[str]:
+    return textwrap.wrap(text, FILE_WIDTH, initial_indent=prefix, subsequent_indent=prefix, break_on_hyphens=False)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from schemas.check import Limits
 from schemas.event_parts import TOP_LIMIT
+from schemas.limits import Limits
 
 Format = Literal["json", "avro", "avro_registry"]
 Engine = Literal[

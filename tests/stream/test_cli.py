@@ -35,10 +35,12 @@ def test_version_names_the_distribution_and_its_version() -> None:
     assert result.stdout.startswith("tocsin 0.")
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_and_settings_import_nothing_heavy() -> None:
     """Spark, Numba, the Kafka client and their like are imported by the commands that need them only."""
-    heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark obstore prometheus_client"
-    program = f"import sys, stream.command_table; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
+    heavy = "pyspark numba numpy pyarrow pandas confluent_kafka lark obstore prometheus_client re2"
+    program = (
+        f"import sys, stream.command_table, stream.settings; print(*(m for m in '{heavy}'.split() if m in sys.modules))"
+    )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
 
