@@ -23,11 +23,12 @@ from schemas.errors import TocsinError
 from stream.jars import broker_jars
 from stream.java import java_executable
 from stream.lock import FolderLock
+from stream.log_files import tail
+from stream.watchdog import Watchdog
 
 HOST = "127.0.0.1"
 READY_SECONDS = 90.0
 STOP_SECONDS = 20.0
-TAIL_LINES = 15
 PORT_ATTEMPTS = 3
 """How often ports from the system are tried: another process may take one before the broker does."""
 
@@ -73,9 +74,8 @@ num.network.threads=2
 num.io.threads=4
 """
 
-WATCHDOG = 'read -r _; kill -KILL "$1" 2>/dev/null; sleep 1; [ -z "$2" ] || rm -rf "$2"'
-"""Waits for the end of a pipe that only this process holds, so it acts when this process dies, however it dies. A
-death signal from the kernel (PR_SET_PDEATHSIG) would also come when merely the thread that started the broker ends."""
+KILL_AND_REMOVE = 'kill -KILL "$1" 2>/dev/null; sleep 1; [ -z "$2" ] || rm -rf "$2"'
+"""What becomes of the broker and its temporary data when this process dies."""
 
 
 class Broker:
@@ -110,7 +110,7 @@ class Broker:
         self._heap = heap
         self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
-        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._watchdog: Watchdog | None = None
         self._lock: FolderLock | None = None
         self.log_file = self._data / "broker.log" if log is None else log
         self._log_begin = 0
@@ -255,13 +255,8 @@ class Broker:
                 start_new_session=True,
                 pass_fds=self._locked(),
             )
-        self._watchdog = subprocess.Popen(
-            ["sh", "-c", WATCHDOG, "watchdog", str(self._process.pid), str(self._data) if self._temporary else ""],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        temporary = str(self._data) if self._temporary else ""
+        self._watchdog = Watchdog(KILL_AND_REMOVE, str(self._process.pid), temporary)
 
     def _java(self) -> list[str]:
         class_path = os.pathsep.join(str(jar) for jar in broker_jars())
@@ -314,8 +309,7 @@ class Broker:
     def _end_watchdog(self) -> None:
         """End the watchdog first: afterwards the broker's process id may be another process's."""
         if self._watchdog is not None:
-            self._watchdog.kill()
-            self._watchdog.communicate()
+            self._watchdog.end()
             self._watchdog = None
 
     def _failure(self, what: str) -> TocsinError:
@@ -323,8 +317,7 @@ class Broker:
 
     def _log_end(self) -> str:
         """Return the last lines of this run's log that are not the frames of a stack trace."""
-        lines = [line for line in self._log().splitlines() if not line.startswith("\t")]
-        return "\n".join(lines[-TAIL_LINES:])
+        return tail("\n".join(line for line in self._log().splitlines() if not line.startswith("\t")))
 
     def _log(self) -> str:
         """Return what was logged since the last launch."""

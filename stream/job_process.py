@@ -16,8 +16,10 @@ from typing import Self
 
 from schemas.errors import TocsinError
 from stream.job import READY_FILE
+from stream.log_files import TAIL_LINES, tail
 from stream.settings import Settings
 from stream.settings_reference import settings_toml
+from stream.watchdog import Watchdog
 
 STOP_SECONDS = 15.0
 HURRY_SECONDS = 5.0
@@ -27,10 +29,8 @@ KILL_SECONDS = 3.0
 SHORT = 32
 """Characters of the temporary folder's path; Spark's socket files lie under it, and systems take about 100 in all."""
 
-TAIL_LINES = 15
-
-WATCHDOG = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null'
-"""Waits for the end of a pipe that only this process holds: should it be killed, the job's process group goes too.
+KILL_GROUP = 'kill -s KILL -- "-$1" 2>/dev/null'
+"""Should this process be killed, the job's process group goes too.
 ``kill -KILL -- -1`` would be refused by dash, which is ``sh`` on Debian and Ubuntu."""
 
 
@@ -56,7 +56,7 @@ class JobProcess:
         self._working_folder = working_folder
         self._scratch: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
-        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._watchdog: Watchdog | None = None
 
     @property
     def pid(self) -> int:
@@ -88,13 +88,7 @@ class JobProcess:
                 env=self._environment(scratch) | environment,
                 cwd=self._working_folder,
             )
-        self._watchdog = subprocess.Popen(
-            ["sh", "-c", WATCHDOG, "watchdog", str(self._process.pid)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._watchdog = Watchdog(KILL_GROUP, str(self._process.pid))
 
     def await_ready(self, seconds: float) -> None:
         """Wait until it is ready.
@@ -158,7 +152,7 @@ class JobProcess:
 
     def tail(self, lines: int = TAIL_LINES) -> str:
         """Return the end of its log."""
-        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        return tail(self.log.read_text(encoding="utf-8", errors="replace"), lines)
 
     def __enter__(self) -> Self:
         self.start()
@@ -171,8 +165,7 @@ class JobProcess:
 
     def _end_watchdog(self) -> None:
         if self._watchdog is not None:
-            self._watchdog.kill()
-            self._watchdog.communicate()
+            self._watchdog.end()
             self._watchdog = None
 
     def _environment(self, scratch: Path) -> dict[str, str]:

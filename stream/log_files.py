@@ -1,4 +1,4 @@
-"""The job's log file, followed when Log4j renames it, and the file beside it for what no logging formats."""
+"""The job's log file, followed when Log4j renames it, what no logging formats beside it, and a log's last lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 from stream.log_format import formatter
 from stream.settings import Settings
+
+TAIL_LINES = 15
 
 
 def log_to_file(settings: Settings) -> Path:
@@ -33,3 +35,8 @@ def output_file(log: Path) -> Path:
     They hold it open while they run, so it is a file of its own, which nobody renames; it grows by crashes only.
     """
     return log.with_name(f"{log.name}.output")
+
+
+def tail(text: str, lines: int = TAIL_LINES) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(text.splitlines()[-lines:])

@@ -14,7 +14,7 @@ from stream.class_archive import archive_options
 from stream.gateway import handlers_kept, launch
 from stream.jars import connector_jars
 from stream.java import java_home
-from stream.log_files import log_to_file, output_file
+from stream.log_files import log_to_file, output_file, tail
 from stream.log_format import LogFormat
 from stream.secrets import SPARK_REDACTION, hide, resolved_table
 from stream.settings import Settings
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-TAIL_LINES = 15
 TASK_ATTEMPTS = 4
 
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -167,4 +166,4 @@ def _end_of(file: Path) -> str:
     """Return the last lines; nothing of a file that was not written, for Java may not have been started."""
     if not file.exists():
         return ""
-    return "\n".join(file.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+    return tail(file.read_text(errors="replace"))
