@@ -9,7 +9,7 @@ from schemas.errors import TocsinError
 from stream.checkpoint import Offsets
 from stream.clients import TopicEnds
 from stream.sources import Source
-from stream.worker_pass import Say
+from stream.wording import Say
 
 PAUSE_SECONDS = 0.005
 """From one look to the next while a transaction is open: a commit is marked some milliseconds after its answer."""

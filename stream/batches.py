@@ -11,7 +11,7 @@ from stream.metrics import Metrics
 from stream.output import TransactionalOutput
 from stream.progress import IndexProgress
 from stream.reread import Rereader
-from stream.worker_pass import Say
+from stream.wording import Say
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

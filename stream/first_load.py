@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Thread
 from time import monotonic
 
@@ -11,11 +10,10 @@ from stream.progress import IndexProgress, Stopping
 from stream.reporter import lag
 from stream.running_queries import RunningQueries
 from stream.stop import Stop
+from stream.wording import Say
 
 
-def await_load(
-    progress: IndexProgress, end: Offsets, queries: RunningQueries, stop: Stop, tell: Callable[[str], None]
-) -> None:
+def await_load(progress: IndexProgress, end: Offsets, queries: RunningQueries, stop: Stop, tell: Say) -> None:
     """Wait until the index holds all that was on the subscriptions topic when the job started.
 
     Parameters

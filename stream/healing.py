@@ -10,7 +10,6 @@ differ from what was aborted, which only a consumer that reads uncommitted recor
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from index import files
@@ -22,8 +21,7 @@ from index.pins import pins, read_pin
 from schemas.errors import TocsinError
 from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets, last_batches, query_identity
 from stream.index_place import IndexPlace
-
-Say = Callable[[str], None]
+from stream.wording import Say
 
 
 def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> None:

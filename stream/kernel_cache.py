@@ -13,7 +13,6 @@ import platform
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,8 +20,7 @@ import index
 from index import byte_rows
 from index.compaction import end_with
 from stream.stop import Stop
-
-Say = Callable[[str], None]
+from stream.wording import Say
 
 COMPILING = "compiling the matching kernels, once, about a minute"
 

@@ -5,17 +5,15 @@ Each refusal says what does not fit and what to do; going on would skip records,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from index.manifest import Manifest
 from schemas.errors import TocsinError
 from stream.checkpoint import Offsets, batch_end_offsets, last_batches
 from stream.sources import Source
+from stream.wording import Say
 
 REMOVE = "remove the checkpoint folder (job.checkpoint_dir)"
-
-Say = Callable[[str], None]
 
 
 def check_index(index: str, manifest: Manifest, source: Source, beginnings: Offsets, ends: Offsets) -> None:

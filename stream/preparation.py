@@ -22,7 +22,7 @@ from stream.progress import IndexProgress
 from stream.removals import Removals
 from stream.settings import Settings
 from stream.topics import removals_kept_seconds
-from stream.worker_pass import Say
+from stream.wording import Say
 
 
 @dataclass(frozen=True, eq=False)

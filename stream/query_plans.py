@@ -21,7 +21,7 @@ from stream.reread import Rereader
 from stream.settings import Settings
 from stream.spool import SpoolPlan
 from stream.subscription_query import SubscriptionBatches
-from stream.worker_pass import Say
+from stream.wording import Say
 
 SUBSCRIPTIONS_PAUSE_MS, EVENTS_PAUSE_MS = 50, 10
 """How long each query waits, when nothing new has come, before it asks Kafka again.

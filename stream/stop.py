@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from stream.wording import Say
+
 STOP_SECONDS = 10.0
 """How long a stop takes at most, from the signal to the end of the process."""
 
@@ -31,7 +33,7 @@ class Stop:
         Told the error that ends the job, when what has to stop then does not in time.
     """
 
-    def __init__(self, say: Callable[[str], None], tell: Callable[[object], None] = print) -> None:
+    def __init__(self, say: Say, tell: Callable[[object], None] = print) -> None:
         self._say = say
         self._tell = tell
         self._error: object = None

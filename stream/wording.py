@@ -1,6 +1,11 @@
-"""Words of sentences that depend on a number."""
+"""Sentences for people: what tells one, and words of one that depend on a number."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+
+Say = Callable[[str], None]
+"""Tells a person one sentence."""
 
 
 def counted(number: int, thing: str) -> str:

@@ -10,15 +10,13 @@ import pyarrow as pa
 from schemas.errors import TocsinError
 from stream import reread, rows
 from stream.progress import IndexProgress
+from stream.wording import Say
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 10.0
-
-Say = Callable[[str], None]
-"""Tells a person one sentence."""
 
 WorkerFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
