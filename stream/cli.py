@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
-"""Exit code of a program that SIGINT ends, as shells have it."""
-
-USAGE = 2
+from stream.exit_codes import INTERRUPTED, USAGE
 
 
 def main() -> None:

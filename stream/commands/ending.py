@@ -14,12 +14,7 @@ from typer.core import TyperGroup
 from schemas.errors import TocsinError
 from stream.commands.shared import WrongUsage, say
 from stream.commands.streams import drop, settle
-
-FAILURE = 1
-USAGE = 2
-INTERRUPTED = 130
-BROKEN_PIPE = 141
-"""Exit code of a program that SIGPIPE ends, which is what a shell expects of one that writes to a closed pipe."""
+from stream.exit_codes import BROKEN_PIPE, FAILURE, INTERRUPTED, USAGE
 
 LIKE_GREP = ("check",)
 """Commands whose answer may be 1, so that a failure of theirs is 2."""

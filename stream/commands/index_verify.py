@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
-from stream.commands.ending import FAILURE
+from stream.commands.comparing import compared
 from stream.commands.looking import IndexOption, VersionOption, look_for, progress_bar
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, write_line
 from stream.console import console
+from stream.exit_codes import FAILURE
 from stream.wording import counted
 
 if TYPE_CHECKING:
-    from index.inspection import Told
     from index.ratify import Report
 
 CHOSEN_FROM = 1_000
@@ -123,7 +121,6 @@ def _compare(directory: str, findings: Findings, sample: int, seconds: float, se
 
     from index.live import alive, open_version, read
     from index.probes import probes
-    from index.ratify import ratify
 
     snapshot = open_version(directory, findings.version)
     places = alive(snapshot)
@@ -131,18 +128,7 @@ def _compare(directory: str, findings: Findings, sample: int, seconds: float, se
         return
     chosen = np.random.default_rng(seed).choice(places, min(CHOSEN_FROM, len(places)), replace=False)
     events = probes(list(read(snapshot, chosen)), sample, random.Random(seed))
-    deadline = time.monotonic() + seconds
-    with progress_bar(len(places), f"comparing {counted(len(events), 'event')} with subscriptions") as told:
-        report = ratify(snapshot, events, seed, _until(deadline, told))
-    _take(findings, sample, report)
-
-
-def _until(deadline: float, told: Told) -> Callable[[int], bool]:
-    def go_on(done: int) -> bool:
-        told(done)
-        return not done or time.monotonic() < deadline
-
-    return go_on
+    _take(findings, sample, compared(snapshot, events, seed, seconds))
 
 
 def _take(findings: Findings, events: int, report: Report) -> None:
@@ -167,6 +153,6 @@ def _print(findings: Findings) -> None:
     for sentence in findings.broken:
         shown.print(f"  {sentence}", soft_wrap=True)
     if findings.events:
-        compared = f"{counted(findings.events, 'event')} × {counted(findings.subscriptions, 'subscription')}"
+        looked_at = f"{counted(findings.events, 'event')} × {counted(findings.subscriptions, 'subscription')}"
         verdict = counted(findings.differing, "difference") if findings.differing else "no difference"
-        line(f"answers, {compared}, {findings.matches:,} matches", not findings.differing, verdict)
+        line(f"answers, {looked_at}, {findings.matches:,} matches", not findings.differing, verdict)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.ending import FAILURE
 from stream.commands.shared import ConfigOption, SetOption, load
+from stream.exit_codes import FAILURE
 
 
 def run(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from schemas.errors import TocsinError
-from stream.commands.ending import FAILURE
-from stream.commands.looking import IndexOption, VersionOption, look_into, progress_bar
+from stream.commands.comparing import compared
+from stream.commands.looking import IndexOption, VersionOption, look_into
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
 from stream.console import console
+from stream.exit_codes import FAILURE
 from stream.wording import counted
 
 if TYPE_CHECKING:
     from index.ratify import Difference, Report
     from index.reader import Snapshot
-    from schemas.records import Event
     from stream.commands.sample import Sample
 
 SHOWN_DIFFERENCES = 5
@@ -62,7 +60,7 @@ def verify(
         say(f"{counted(chosen.refused, 'record')} left out, no events that the job would accept")
     if not chosen.events:
         raise TocsinError("there are no events to match; name a file of recorded events, or publish some")
-    report = _compared(snapshot, chosen.events, seed, seconds)
+    report = compared(snapshot, chosen.events, seed, seconds)
     if json:
         _print_json(snapshot, chosen, report)
     else:
@@ -71,32 +69,14 @@ def verify(
         raise typer.Exit(FAILURE)
 
 
-def _compared(snapshot: Snapshot, events: list[Event], seed: int, seconds: float | None) -> Report:
-    from index.ratify import ratify
-
-    total = snapshot.stats.subscriptions
-    deadline = None if seconds is None else time.monotonic() + seconds
-    with progress_bar(total, f"comparing {counted(len(events), 'event')} with subscriptions") as update:
-        return ratify(snapshot, events, seed, _clock(update, deadline))
-
-
-def _clock(update: Callable[[int], None], deadline: float | None) -> Callable[[int], bool]:
-    def go_on(done: int) -> bool:
-        update(done)
-        # at least one look, so that a short time compares something
-        return not done or deadline is None or time.monotonic() < deadline
-
-    return go_on
-
-
 def _print_report(snapshot: Snapshot, chosen: Sample, report: Report) -> None:
     shown = console()
     whole = "" if report.complete else f" of {snapshot.stats.subscriptions:,}, then time was up"
-    compared = f"{counted(len(chosen.events), 'event')} × {counted(report.subscriptions, 'subscription')}{whole}"
+    looked_at = f"{counted(len(chosen.events), 'event')} × {counted(report.subscriptions, 'subscription')}{whole}"
     matches = f"{report.matches:,} match{'' if report.matches == 1 else 'es'}"
     verdict = counted(report.differing, "difference") if report.differing else "no difference"
     shown.print(
-        f"version {snapshot.version}: {compared}: {matches}, [{'red' if report.differing else 'green'}]{verdict}[/]",
+        f"version {snapshot.version}: {looked_at}: {matches}, [{'red' if report.differing else 'green'}]{verdict}[/]",
         markup=True,
         soft_wrap=True,
     )

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from schemas.errors import TocsinError
-
-INTERRUPTED = 130
-"""Exit code of a program that SIGINT ends."""
+from stream.exit_codes import INTERRUPTED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -23,10 +23,11 @@ from stream.demo.check import Candidates, differences
 from stream.demo.display import Display
 from stream.demo.flights import event_key, flight_events
 from stream.demo.generated import generated_subscriptions
-from stream.demo.interrupt import INTERRUPTED, Stop, supervise
+from stream.demo.interrupt import Stop, supervise
 from stream.demo.report import interesting
 from stream.demo.subscriptions import written_subscriptions
 from stream.demo.workload import Workload, build_workload
+from stream.exit_codes import INTERRUPTED
 
 EVENTS = 12_000
 
