@@ -178,7 +178,7 @@ def _leaf_form(leaf: Expression, negated: bool) -> LeafForm:
     listed = members.pop("values", ())
     items = {_encode(("value", _plain(value))) for value in listed}
     for name, content in members.items():
-        if content not in (None, False):
+        if content is not None and content is not False:  # a bound of 0 equals False, and is one
             side = _SIDES.get(name)
             items |= {_encode((side,)), _encode((side, _plain(content)))} if side else set()
             items.add(_encode((name, _plain(content))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -72,6 +73,25 @@ def test_values_of_two_types_are_two_values() -> None:
     assert relation("a = 1", "a = true") is Relation.NEAR
     assert relation("a = 1", "a = '1'") is Relation.NEAR
     assert relation("a = 1", "a = 1.0") is Relation.SAME
+
+
+ZEROS = ("x > 0", "x >= 0", "x < 0", "x <= 0", "x between 0 and 1", "x > ''", "x < 'a'", "x >= 0 and x <= 0", "x = 0")
+
+
+@pytest.mark.parametrize(("a", "b"), [*itertools.combinations(ZEROS, 2)])
+def test_a_bound_of_zero_or_of_an_empty_text_is_a_bound(a: str, b: str) -> None:
+    assert relation(a, b) in (Relation.NEAR, None)
+    assert relation(a, a.replace("0", "0.0")) is relation(a, a.replace("0", "-0.0")) is Relation.SAME
+
+
+def test_bounds_of_zero_are_as_near_as_other_bounds() -> None:
+    def similarities(*texts: str) -> list[float]:
+        subscriptions = [Subscription(str(i), parse_filter(text)) for i, text in enumerate(texts)]
+        return [found.similarity for found in similar(subscriptions, Subscription("", parse_filter(texts[0])), 10)]
+
+    zeros = similarities("x > 0", "x >= 0", "x > 1", "x < 0")
+    assert zeros == similarities("x > 7", "x >= 7", "x > 8", "x < 7")
+    assert zeros == [1.0, 0.714285714, 0.5, 0.333333333]
 
 
 def test_a_leaf_and_its_negation_share_nothing() -> None:
