@@ -63,7 +63,6 @@ class TreeReader:
         self.literals = LiteralReader(engine)
         self._engine = engine
         self._as_written = as_written
-        self._widest = 0
 
     def read(self, subscription: Subscription) -> Node:
         """Return the tree of a subscription: its expression, and its validity as a literal of the root."""
@@ -75,7 +74,7 @@ class TreeReader:
             return Node(True, [Node(False)])  # never true: a tree without leaves, beside which a validity has no say
         with self.literals.refusing(subscription):
             tree = self._tree(args, self.literals.validity(subscription))
-        if self._widest > SLOTS:
+        if any(len(item.literals) > SLOTS for item, _ in walk(tree) if isinstance(item, Conjunction)):
             raise unsupported(self._engine, subscription, f"an AND of more than {SLOTS:,} predicates")
         if self._as_written and not _alternates(tree):
             raise unsupported(self._engine, subscription, "a connective below its like, as written")

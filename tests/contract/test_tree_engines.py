@@ -18,6 +18,7 @@ from index.classic.dewey_labels import dewey_labels
 from index.classic.interval import Interval
 from index.classic.interval_kernel import IntervalArrays, evaluate_interval
 from index.classic.interval_labels import interval_labels
+from index.classic.postings import SLOTS
 from index.classic.tree_conjunction_scan import ConjunctionScan
 from index.classic.tree_expansion import DnfExpansion
 from index.classic.tree_forms import Conjunction, Node, TreeReader
@@ -161,6 +162,21 @@ def test_a_tree_that_expands_too_far_is_refused_by_expansion_alone() -> None:
     assert refused.value.code == "engine.unsupported"
     for make in TREES.values():
         make().check(subscription)
+
+
+def test_an_and_of_more_literals_than_there_are_slots_is_refused() -> None:
+    """An expression within the limits may have it: a ``contains all`` is one predicate, whatever it lists."""
+    engine, listed = Dewey(as_written=True), tuple(In("a", (value,)) for value in range(SLOTS + 1))
+    most = And(listed[:-1])
+    engine.check(Subscription("s", most))
+    for wide in (
+        Subscription("s", And(listed)),
+        Subscription("s", Or((In("b", (1,)), And(listed)))),
+        Subscription("s", most, not_before=5),
+    ):
+        with pytest.raises(Refused, match=r"an AND of more than 65,535 predicates") as refused:
+            engine.check(wide)
+        assert refused.value.code == "engine.unsupported"
 
 
 def test_conjunction_scan_evaluates_no_tree_without_a_true_conjunction() -> None:
