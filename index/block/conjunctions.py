@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from index.block.clauses import Clauses
-from index.block.layout import ALL, NO_LEAF, SUM, Bools, Float64s, Int32s, Int64s, UInt8s
+from index.block.layout import ALL, NO_LEAF, SUM, TAIL_LIMIT, Bools, Float64s, Int32s, Int64s, UInt8s
 from index.block.leaves import LeafTable
 from index.block.literals import LiteralTable
 from index.block.programs import COPIES, NO_SCORE, Compiled, Compiler, Program, leaf_words
@@ -21,6 +21,10 @@ from index.slices import places_of, starts_of
 
 _INSERTED = 48
 """Clauses of so many literals are sorted by insertion."""
+
+_FITTING = TAIL_LIMIT - 2
+"""Simple clauses of so many literals are simple records for certain: a tail has their weights and those of two rows,
+and code of at most four words each is far from `WORDS_LIMIT`. Longer ones may be general records and need a score."""
 
 
 class Literals(NamedTuple):
@@ -41,7 +45,8 @@ class Plan(NamedTuple):
     simple, bound
         bool, int64 [clauses]: as in `Programs`.
     lengths
-        int64 [3, clauses]: how many access rows, parts and words of a score program it has.
+        int64 [3, clauses]: how many access rows, parts and words of a score program it has; no such words where a
+        simple record holds the weights.
     """
 
     chosen: Int64s
@@ -244,7 +249,8 @@ def plan_clauses(own, row_start, has_row, exact, leaves, plan):  # type: ignore[
         plan.chosen[clause], plan.simple[clause], plan.bound[clause] = chosen, simple, bound
         plan.lengths[0, clause] = rows
         plan.lengths[1, clause] = start[clause + 1] - start[clause] - (1 if implied else 0)
-        plan.lengths[2, clause] = 0 if simple else scoring
+        fits = simple and start[clause + 1] - start[clause] <= _FITTING
+        plan.lengths[2, clause] = 0 if fits else scoring
 
 
 @kernel
@@ -276,11 +282,11 @@ def fill_parts(plain, own, chosen, row_start, row, programs):  # type: ignore[no
 
 @kernel
 def fill_scores(start, leaf, leaves, programs):  # type: ignore[no-untyped-def]
-    """Write the sums of clauses that are not simple: what varies, then what does not, as it was written in each."""
+    """Write the sums of clauses that have room for one: what varies, then what does not, as it was written in each."""
     for clause in range(len(programs.simple)):
-        if programs.simple[clause]:
-            continue
         to = programs.score_start[clause]
+        if to == programs.score_start[clause + 1]:
+            continue
         for fixes in (False, True):
             for i in range(start[clause], start[clause + 1]):
                 if leaf[i] >= 0 and leaves.even[leaf[i]] == fixes:

@@ -287,6 +287,25 @@ def _many() -> tuple[list[Subscription], list[Event], list[Row]]:
     return population, happened, expected(population, happened)
 
 
+@pytest.mark.parametrize("length", [29, 30, 31, 32, 130, 600])
+def test_conjunctions_of_any_length_score(engine: Engine, length: int) -> None:
+    """Records of the block engine have room for some weights and words; beyond it they are of another kind."""
+    values = range(length)
+    plain, weighted = (tuple(In("x", (value,), weights) for value in values) for weights in (None, (0.25,)))
+    ranges = tuple(Range("y", ge=-value - 1) for value in values)
+    population = numbered([
+        *(And(plain), And(weighted), And((*plain[:5], *weighted[5:])), And((*ranges, *weighted[:3])), And(plain[1:])),
+        *(And((*plain[:3], *(NotIn("z", (value,)) for value in values))), And((In("w", (1, 2)), *weighted))),
+    ])  # fmt: skip
+    held: dict[str, Any] = {"x": tuple(values), "y": (5,), "w": (2,)}
+    happened = [
+        *(Event(held), Event(held, {"x": (1.5,) * length}), Event(held | {"z": (0,)}), Event(held, top=2)),
+        *(Event(held | {"x": tuple(values[1:])}), Event(held | {"y": (-3,)}, {"x": (0.5,) * length}, 1)),
+    ]
+    taken = expressible(engine, population)
+    agree(engine, taken, happened)
+
+
 @pytest.mark.parametrize("case", CASES["matching"], ids=lambda case: case["name"])
 def test_the_matching_cases(engine: Engine, case: dict[str, Any]) -> None:
     population: list[Subscription] = []
