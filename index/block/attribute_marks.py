@@ -25,10 +25,13 @@ class AttributeMarks(NamedTuple):
         uint16 [clauses]: bit a modulo `MARKS` for each attribute a by which the clause scores.
     limit
         float64 [attributes]: no clause gets more from the attribute for a plain event, in units of 1 / SCORE_SCALE.
+    leaves
+        int32 [clauses]: by how many leaves the clause scores.
     """
 
     marks: UInt16s
     limit: Float64s
+    leaves: Int32s
 
     @classmethod
     def of(
@@ -45,8 +48,9 @@ class AttributeMarks(NamedTuple):
         attributes
             How many attributes there are.
         """
-        made = cls(np.zeros(len(clauses.owner), np.uint16), np.zeros(attributes))
-        plain = np.repeat(np.arange(len(clauses.owner)), np.diff(clauses.start))
+        count = len(clauses.owner)
+        made = cls(np.zeros(count, np.uint16), np.zeros(attributes), np.zeros(count, np.int32))
+        plain = np.repeat(np.arange(count), np.diff(clauses.start))
         trees = np.fromiter(clauses.trees, np.int64, len(clauses.trees))
         lengths = np.diff(programs.score_start)[trees]
         words = places_of(programs.score_start[trees], lengths)
@@ -71,6 +75,7 @@ def mark_clauses(clause, leaf, bound, attribute, sums, made):  # type: ignore[no
                 made.marks[clause[begin]] |= np.uint16(1 << about % MARKS)
                 made.limit[about] = max(made.limit[about], np.float64(sums[about]))
             i += 1
+        made.leaves[clause[begin]] = i - begin
         for j in range(begin, i):
             if attribute[leaf[j]] >= 0:
                 sums[attribute[leaf[j]]] = 0

@@ -19,6 +19,7 @@ from index.block.programs import COPIES
 from index.block.record_words import SHARED, Copies, WeightCodes, Written, write_records
 from index.block.rows import Arrays, Rows
 from index.block.second_rows import second_rows
+from index.block.surplus import LEAVES
 from index.slices import places_of, starts_of
 from schemas.errors import TocsinError
 
@@ -83,7 +84,8 @@ def lay_out(
     row[is_shared] = rows.count
     owner = owners[copies.clause]
     several = np.bincount(owners, minlength=len(points)) > 1
-    bound = programs.bound[copies.clause] + np.maximum(points[owner], 0)
+    clause_bound = np.where(marks.leaves > LEAVES, np.inf, programs.bound)
+    bound = clause_bound[copies.clause] + np.maximum(points[owner], 0)
     word, its_marks = owner << 1 | several[owner], marks.marks[copies.clause]
     records = Records(row, second, word, lists.number[copies.clause], bound, its_marks)
     posted = records.posted(rows.count, lists)

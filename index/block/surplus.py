@@ -17,8 +17,11 @@ from index.block.entries import joins
 from index.block.layout import MARKS, Float64s
 from index.kernel import inlined, kernel
 
-ROUNDINGS = 2.0**14
-"""More than half the leaves that an expression may have: each may round up by half a unit a value."""
+LEAVES = 2**15
+"""A clause that scores by more leaves has no bound, so its records are never passed over."""
+
+ROUNDINGS = LEAVES / 2.0
+"""The most that leaves round up for each value: half a unit each."""
 
 
 class Surplus(NamedTuple):

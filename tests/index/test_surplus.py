@@ -121,3 +121,17 @@ def test_a_record_is_passed_over_by_its_own_attributes() -> None:
     assert best.need[0] == 50
     assert [ranking.is_outdone(best, 0, 70.0, marks) for marks in (0b0111, 0b1000, 0b1010)] == [True, False, False]
     assert [ranking.is_outdone(best, 0, bound, 0) for bound in (99.0, 100.0)] == [True, False]
+
+
+@pytest.mark.parametrize("tree", [False, True], ids=["a conjunction", "a tree"])
+def test_a_clause_of_more_leaves_than_roundings_are_allowed_for_is_never_passed_over(tree: bool) -> None:
+    """Within the limits it may have them: lists of keywords, all of which must be there, are one predicate each."""
+    values, unit = tuple(range(2**15 + 2**13)), 2.0**-20
+    args: tuple[Expression, ...] = tuple(In("x", (value,), (unit,)) for value in values)
+    if tree:
+        args = (*args, Or((In("y", (1,), (0.0,)), And((In("y", (2,), (0.0,)), In("x", (0,), (0.0,)))))))
+    population = [Subscription("many", And(args)), Subscription("one", In("y", (1,), (80_000 * unit,)))]
+    event = Event({"x": values, "y": (1,)}, {"x": (1.51,) * len(values)})  # so that each leaf gives 2 units
+    engine = BlockEngine()
+    best = engine.open(engine.build(population)).match(EventBlock.from_events([event], 1))
+    assert (best.subscription.tolist(), best.score.tolist()) == ([0], [2 * len(values)])
