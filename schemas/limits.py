@@ -29,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1)],
         Meta(description="Words, values and signs of a filter text; reading 100,000 of them takes about a second."),
     ] = 100_000
-    leaves: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Predicates of an expression.")] = 10_000
+    leaves: Annotated[Annotated[int, Meta(ge=1, le=2**15)], Meta(description="Predicates of an expression.")] = 10_000
     list_length: Annotated[
         Annotated[int, Meta(ge=1)], Meta(description="Values in one list of an expression, or of one event attribute.")
     ] = 20_000

@@ -94,6 +94,7 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         ([f"job.top={2**63}"], {}, "at most 2,147,483,647 is wanted"),
         ([f"job.max_matches_at_once={2**63}"], {}, "at most 1,000,000,000,000 is wanted"),
         ([f"job.transaction_timeout_ms={2**31}"], {}, "at most 2,147,483,647 is wanted"),
+        (["limits.leaves=32769"], {}, "at least 1, at most 32,768 is wanted"),
         (["job.heartbeat_seconds=inf"], {}, "at most 1,000,000,000"),
         (["job.metrics_interval_seconds=nan"], {}, "job.metrics_interval_seconds can't be 'nan' (--set"),
         (["job.metrics_interval_seconds=inf"], {}, "job.metrics_interval_seconds can't be 'inf' (--set"),
