@@ -25,34 +25,37 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the subscription.", show_default=False)]
+FilterArgument = Annotated[
+    str | None, typer.Argument(metavar="FILTER", help="Filter text; @FILE takes it from a file, @- from stdin.")
+]
+ExpressionOption = Annotated[
+    str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
+]
+PriorityOption = Annotated[float | None, typer.Option(help="Constant score, added to the weights'.")]
+LabelOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
+]
+NotBeforeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Earliest event time, such as 2026-05-01T08:00:00Z, or 2026-05-01, which is its midnight in UTC.",
+    ),
+]
+NotAfterOption = Annotated[str | None, typer.Option(metavar="TIME", help="Latest event time, written in the same way.")]
 
 
 def subscribe(
     context: typer.Context,
     id_: IdArgument,
-    filter_: Annotated[
-        str | None,
-        typer.Argument(metavar="FILTER", help="Filter text; @FILE takes it from a file, @- from stdin."),
-    ] = None,
-    expression: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Expression tree in place of a filter; @FILE, @- as above.")
-    ] = None,
-    priority: Annotated[float | None, typer.Option(help="Constant score, added to the weights'.")] = None,
+    filter_: FilterArgument = None,
+    expression: ExpressionOption = None,
+    priority: PriorityOption = None,
     mode: ModeOption = None,
     threshold: ThresholdOption = None,
-    label: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Returned in notifications; may be repeated.")
-    ] = None,
-    not_before: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Earliest event time, such as 2026-05-01T08:00:00Z, or 2026-05-01, which is its midnight in UTC.",
-        ),
-    ] = None,
-    not_after: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Latest event time, written in the same way.")
-    ] = None,
+    label: LabelOption = None,
+    not_before: NotBeforeOption = None,
+    not_after: NotAfterOption = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -75,16 +78,7 @@ def subscribe(
         "not_after": None if not_after is None else time_text(not_after, "--not-after"),
         "labels": _labels(label) if label else None,
     }
-    import msgspec
-
-    from schemas.json_codec import decode_id, decode_subscription
-    from stream.commands.check import warn
-
-    value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
-    with pointing_at(members.get("filter")):
-        subscription = decode_subscription(decode_id(key, settings.limits), value, settings.limits)
-    warn(subscription)
-    partition, offset = _send(settings, key, value)
+    partition, offset = _send(settings, key, _checked(settings, key, members))
     say(f"subscribed {id_}: {settings.topics.subscriptions}, partition {partition}, offset {offset}")
 
 
@@ -119,6 +113,20 @@ def _what(filter_: str | None, expression: str | None) -> dict[str, Any]:
             f"{text!r:.60} is no tree as JSON, which --expression takes; a filter stands without --expression"
         )
     return {"expression": tree_of(text)}
+
+
+def _checked(settings: Settings, key: bytes, members: dict[str, Any]) -> bytes:
+    """Return the record of the members that are given, which the codec has accepted and `warn` has looked at."""
+    import msgspec
+
+    from schemas.json_codec import decode_id, decode_subscription
+    from stream.commands.check import warn
+
+    value = msgspec.json.encode({name: member for name, member in members.items() if member is not None})
+    with pointing_at(members.get("filter")):
+        subscription = decode_subscription(decode_id(key, settings.limits), value, settings.limits)
+    warn(subscription)
+    return value
 
 
 def _labels(texts: list[str]) -> dict[str, str]:

@@ -173,7 +173,7 @@ def test_spark_that_does_not_start_is_reported_with_the_end_of_its_log(tmp_path:
         "except TocsinError as error:\n"
         "    print(error)\n"
     )
-    arguments = [f"job.log_file={tmp_path / 'spark.log'}", "spark.spark.driver.memory=1k"]
+    arguments = [f"job.log_file={tmp_path / 'spark.log'}", "spark.driver.memory=1k"]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=120)
     assert done.stderr == ""
     assert done.stdout.startswith("Spark did not start (")
