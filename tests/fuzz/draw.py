@@ -85,6 +85,9 @@ PLAIN_FUNCTIONS = (
 CELLS = 30
 """Bounds of narrow ranges, few enough that a cover's are often a range's."""
 
+LONG = (20, 31, 32, 33, 64, 130)
+"""So many leaves has a conjunction that is long: around those numbers the block engine changes how it keeps one."""
+
 THRESHOLDS = (1e-9, 0.1, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.7, 0.75, 0.8, 1.0)
 
 
@@ -95,6 +98,8 @@ class Draw:
         self._random = random.Random(seed)
         self._values = self._random.choice((VOCABULARIES, VOCABULARIES, VOCABULARIES[:2], VOCABULARIES[7:8]))
         """Rounds of few values hold more matches, those of all of them more kinds."""
+        self._wide: list[Leaf] = []
+        """Leaves that nearly every event with their attribute satisfies, so that a conjunction of many may hold."""
 
     def events(self) -> list[Event]:
         """Return a block's events, of a number around which the widths of masks change."""
@@ -107,6 +112,8 @@ class Draw:
         pool = [self._leaf() for _ in range(self._random.choice((10, 40, 90)))]
         if self._odds(0.3):
             pool += self._narrow_ranges(self._one((80, 300)))
+        if self._odds(0.2):
+            self._wide = self._wide_leaves()
         size = self._random.choice((1, 30, 150, 400, 900))
         drawn = [self._subscription(f"{i:04d}", pool, positive) for i in range(size)]
         if self._odds(0.4):  # some say what others say, a few of them often
@@ -152,7 +159,8 @@ class Draw:
         return Subscription(id_, expression, priority, mode, threshold, *times)
 
     def _flat(self, positive: Sequence[Leaf]) -> Expression:
-        chosen = tuple(self._one(positive) for _ in range(self._one((1, 2, 3, 5))))
+        size = self._one(LONG) if self._odds(0.03) else self._one((1, 2, 3, 5))
+        chosen = tuple(self._one(positive) for _ in range(size))
         return chosen[0] if len(chosen) == 1 and self._odds(0.5) else self._either(chosen)
 
     def _tree(self, pool: Sequence[Leaf]) -> Expression:
@@ -167,6 +175,8 @@ class Draw:
             return self._either(tuple(self._one(pool) for _ in range(self._one((40, 130)))))
         if shape == 4 and self._odds(0.3):
             return self._deep(pool)
+        if shape == 5 and self._wide and self._odds(0.4):
+            return self._long(pool)
         return self._nested(pool, self._one((0, 1, 2, 2, 3, 4)))
 
     def _group(self, connective: type[And] | type[Or], make: Callable[[], Expression]) -> Expression:
@@ -188,6 +198,30 @@ class Draw:
         for _ in range(self._one((10, 60))):
             found = Not(found) if self._odds(0.4) else self._either((self._one(pool), found))
         return found
+
+    def _wide_leaves(self) -> list[Leaf]:
+        """Return different leaves of two attributes, which list all values that events may have, or what none has."""
+        attributes, known = (
+            self._random.sample(ATTRIBUTES, 2),
+            distinct_values(v for words in self._values for v in words),
+        )
+        found: list[Leaf] = []
+        for other in range(max(LONG)):
+            kind, attribute = self._random.randrange(3), self._one(attributes)
+            values = (*known, 10**6 + other)
+            weights = self._weights([value_key(value) for value in values]) if kind == 0 else None
+            found.append(NotIn(attribute, values[-1:]) if kind == 1 else In(attribute, values, weights))
+        return found
+
+    def _long(self, pool: Sequence[Leaf]) -> Expression:
+        """Return a conjunction of many leaves which may well hold, or what has one."""
+        args: list[Expression] = [*self._random.sample(self._wide, self._one(LONG))]
+        if self._odds(0.3):
+            args[self._random.randrange(len(args))] = self._group(Or, lambda: self._one(pool))
+        found: Expression = And(tuple(args))
+        if self._odds(0.2):
+            found = Or((self._one(pool), found))
+        return Not(found) if self._odds(0.1) else found
 
     def _leaf(self, positive: bool = False) -> Leaf:
         """Return an allowed leaf; those that no mode but all takes are left out when ``positive``."""
