@@ -206,10 +206,13 @@ class Draw:
             distinct_values(v for words in self._values for v in words),
         )
         found: list[Leaf] = []
+        uneven = self._odds(0.5)  # else a conjunction of them has one score for all events
         for other in range(max(LONG)):
             kind, attribute = self._random.randrange(3), self._one(attributes)
             values = (*known, 10**6 + other)
-            weights = self._weights([value_key(value) for value in values]) if kind == 0 else None
+            weights = None if kind else (self._one(WEIGHTS),) * len(values)
+            if weights and uneven:
+                weights = self._weights([value_key(value) for value in values])
             found.append(NotIn(attribute, values[-1:]) if kind == 1 else In(attribute, values, weights))
         return found
 
