@@ -32,7 +32,10 @@ def write_new(path: Location, chunks: Iterable[Bytes]) -> None:
 
 
 def create_exclusive(path: Location, content: bytes) -> bool:
-    """Create a file as a whole unless its name is taken; return whether it was created."""
+    """Create a file as a whole unless its name is taken; return whether it was created.
+
+    The content should be nobody else's: in a store a file of equal content is taken for the one that was to be written.
+    """
     return (
         local_files.create_exclusive(path, content)
         if isinstance(path, Path)

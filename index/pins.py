@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import msgspec
 
 from index import checked_json, files
@@ -10,38 +12,36 @@ from index.files import DamagedFile, Location
 from index.manifest import latest_since
 
 
-class Pin(msgspec.Struct, frozen=True):
-    """The content of a pin's file."""
+class Pin(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a pin's file.
+
+    Attributes
+    ----------
+    version
+        The version that the batch is bound to.
+    token
+        Drawn anew for each pin, which no other therefore equals: a store takes what equals the content that is to be
+        written for a try of its own. Empty in pins of earlier releases.
+    """
 
     version: int
-
-
-def pin(directory: AnyPath | IndexDirectory, owner: str, batch: int, version: int) -> int:
-    """Bind an owner's batch to a version unless it is bound already; return the version it is bound to.
-
-    Garbage collection keeps a pinned version and all of its files until `unpin_before` lets go of the batch.
-    """
-    layout = IndexDirectory.of(directory)
-    files.make_folder(layout.pins_of(owner))
-    path = layout.pin(owner, batch)
-    if files.create_exclusive(path, checked_json.encode(Pin(version))):
-        return version
-    return checked_json.decode(files.read(path), Pin, path).version
+    token: str = ""
 
 
 def pin_latest(directory: AnyPath | IndexDirectory, owner: str, batch: int, known: int) -> int:
     """Bind an owner's batch to the latest version unless it is bound already; return the version it is bound to.
 
-    Of a version that is pinned and after that still the latest, no garbage collection can have decided before that it
-    is to go, and every later one sees the pin. One that is not the latest any more may be on its way out, so the pin
-    goes to the one that is.
+    Garbage collection keeps a pinned version and all of its files until `unpin_before` lets go of the batch. Of a
+    version that is pinned and after that still the latest, none can have decided before that it is to go, and every
+    later one sees the pin. One that is not the latest any more may be on its way out, so the pin goes to the one that
+    is.
 
     Parameters
     ----------
     directory
         The index directory; others may publish, and collect garbage, at any moment.
     owner, batch
-        As for `pin`.
+        Who matches, and the number of the micro-batch.
     known
         A version that was published; in most cases it is the latest, and nothing has to be done twice.
 
@@ -53,7 +53,7 @@ def pin_latest(directory: AnyPath | IndexDirectory, owner: str, batch: int, know
     layout = IndexDirectory.of(directory)
     files.make_folder(layout.pins_of(owner))
     path, version = layout.pin(owner, batch), known
-    while files.create_exclusive(path, checked_json.encode(Pin(version))):
+    while files.create_exclusive(path, checked_json.encode(Pin(version=version, token=secrets.token_hex(8)))):
         latest = latest_since(layout, version)
         if latest == version:
             return version

@@ -25,11 +25,11 @@ from index.garbage import collect
 from index.manifest import latest, versions
 from index.merge import merge
 from index.merge_policy import MergePlan
-from index.pins import pin
 from stream.checkpoint import last_batches, query_identity
 from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
+from tests.pinned import pinned_before
 from tests.waiting import wait_for
 
 TOP = 3
@@ -227,7 +227,7 @@ def test_a_batch_whose_index_version_is_missing_is_matched_with_the_latest(excha
     index, checkpoint = job.folder / "index", job.folder / "checkpoint" / "events"
     owner, (batch, _) = query_identity(checkpoint), last_batches(checkpoint)
     IndexDirectory.of(index).pin(owner, batch).unlink()
-    assert pin(index, owner, batch, MISSING) == MISSING
+    pinned_before(index, owner, batch, MISSING)
     job.start()
     said = f"the version that micro-batch {batch} was matched with can't be read any more"
     assert said in job.process.log.read_text()

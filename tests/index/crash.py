@@ -17,7 +17,7 @@ from index.merge_policy import MergePlan
 from index.observed import store
 from index.observed.collector import Collector
 from index.observed.statistics import EventStatistics
-from index.pins import pin, pinned_versions, unpin_before
+from index.pins import pin_latest, pinned_versions, unpin_before
 from index.segment import SegmentInfo, write_segment
 from index.writer import IndexWriter
 from schemas.expression import In
@@ -48,10 +48,10 @@ def build(root: Path) -> None:
     layout = IndexDirectory.of(root)
     index = IndexWriter(layout)
     index.publish([written(layout, a=1, b=1, c=1, z=1)], [], {0: 1})
+    pin_latest(layout, OWNER, 0, known=1)
     index.publish([written(layout, c=2, d=3)], ["b"], {0: 2})
     for offset, id_ in enumerate("efghijk", 3):
         index.publish([written(layout, **{id_: 2})], ["z"], {0: offset})
-    pin(layout, OWNER, 0, 1)
     written(layout, orphan=5)
     store.add(layout, observed())
     store.fold(layout)
@@ -146,7 +146,7 @@ def step_collect(layout: IndexDirectory) -> None:
 
 def step_pin(layout: IndexDirectory) -> None:
     """A batch is pinned, and the one before it let go of."""
-    pin(layout, OWNER, 1, latest(layout).version)
+    pin_latest(layout, OWNER, 1, latest(layout).version)
     unpin_before(layout, OWNER, 1)
 
 

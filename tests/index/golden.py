@@ -26,7 +26,7 @@ from index.observed import store
 from index.observed.collector import Collector
 from index.observed.statistics import EventStatistics
 from index.oracle import best_matches
-from index.pins import pin
+from index.pins import pin_latest
 from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.json_codec import decode_event, decode_subscription
@@ -131,7 +131,7 @@ def write(root: Path) -> None:
     layout, engine = IndexDirectory.of(root), BlockEngine()
     writer = IndexWriter(layout, SOURCE)
     writer.publish([write_segment(layout, engine, pinned())], [], {0: 23})
-    pin(layout, OWNER, BATCH, 1)
+    pin_latest(layout, OWNER, BATCH, known=1)
     store.add(layout, observed(events()))
     store.fold(layout)
     with mock.patch.object(segment, "STATISTICS_FROM", 1):  # so that a small segment keeps what large ones keep

@@ -31,7 +31,7 @@ from index.manifest import latest, latest_version, read_manifest, versions
 from index.merge import merge
 from index.merge_policy import MergePlan, everything
 from index.oracle import best_matches
-from index.pins import pin, unpin_before
+from index.pins import pin_latest, unpin_before
 from index.reader import IndexReader, Snapshot
 from index.shards import shard_numbers
 from index.writer import IndexWriter
@@ -175,10 +175,10 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
             assert merge(self.layout, plan, Interrupted()) == latest_version(self.layout)
 
     @rule()
-    def pin_latest(self) -> None:
+    def pin_a_batch(self) -> None:
         version = latest_version(self.layout)
-        assert pin(self.layout, "job", self.batch, version) == version
-        assert pin(self.layout, "job", self.batch, version + 1) == version
+        assert pin_latest(self.layout, "job", self.batch, known=version) == version
+        assert pin_latest(self.layout, "job", self.batch, known=version) == version
         self.pinned[self.batch] = (version, dict(self.model))
         self.batch += 1
 

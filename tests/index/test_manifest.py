@@ -31,13 +31,14 @@ from index.manifest import (
     read_manifest,
     versions,
 )
-from index.pins import pin, pin_latest, pinned_versions, unpin_before
+from index.pins import pin_latest, pinned_versions, unpin_before
 from index.segment import SegmentInfo, write_segment
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from schemas.expression import In
 from schemas.records import Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.pinned import pinned_before
 
 FORK = multiprocessing.get_context("fork")
 
@@ -187,21 +188,23 @@ def test_a_dead_set_of_another_segment_or_size_is_found(layout: IndexDirectory) 
 
 
 def test_a_pin_is_written_once_and_returned_on_a_replay(layout: IndexDirectory) -> None:
-    assert pin(layout, "job/a:b", 7, 3) == 3
-    assert pin(layout, "job/a:b", 7, 5) == 3
-    assert pin(layout, "job/a:b", 8, 5) == 5
-    assert pin(layout, "..", 7, 4) == 4
-    assert pinned_versions(layout) == {3, 4, 5}
+    writer = IndexWriter(layout)
+    for version in (1, 2, 3):
+        assert writer.publish([segment(layout, f"{version}")], [], {0: version}) == version
+        assert pin_latest(layout, "job/a:b", version + 6, known=version) == version
+        assert pin_latest(layout, "job/a:b", 7, known=version) == 1
+    assert pin_latest(layout, "..", 7, known=3) == 3
+    assert pinned_versions(layout) == {1, 2, 3}
     unpin_before(layout, "job/a:b", 8)
-    assert pinned_versions(layout) == {4, 5}
+    assert pinned_versions(layout) == {2, 3}
     unpin_before(layout, "nobody", 8)
 
 
 def test_a_damaged_pin_is_named(layout: IndexDirectory) -> None:
-    pin(layout, "job", 1, 3)
+    pin_latest(layout, "job", 1, known=0)
     layout.pin("job", 1).write_bytes(b"")
     with pytest.raises(DamagedFile):
-        pin(layout, "job", 1, 4)
+        pin_latest(layout, "job", 1, known=0)
 
 
 def _history(layout: IndexDirectory) -> None:
@@ -225,7 +228,7 @@ def _present(layout: IndexDirectory) -> set[Path]:
 
 def test_garbage_collection_keeps_the_latest_version_pinned_ones_and_what_they_name(layout: IndexDirectory) -> None:
     _history(layout)
-    pin(layout, "job", 0, 2)
+    pinned_before(layout, "job", 0, 2)
     expected = _named(layout, 2, 5)
     orphan = layout.segment(segment(layout, "orphan").name)
     leftover = layout.dead / "x.dead.0123.tmp"
@@ -277,7 +280,7 @@ def test_a_pinned_or_the_latest_manifest_that_is_missing_is_damage(
     version: int, layout: IndexDirectory, removed_meanwhile: list[int]
 ) -> None:
     _history(layout)
-    pin(layout, "job", 0, 3)
+    pinned_before(layout, "job", 0, 3)
     removed_meanwhile.append(version)
     with pytest.raises(DamagedFile):
         collect(layout, superseded=60, unpublished=60)

@@ -17,7 +17,6 @@ from index.files import names
 from index.garbage import Collected
 from index.live import alive, open_version, read
 from index.manifest import latest, publish, versions
-from index.pins import pin
 from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.expression import And, Not
@@ -26,6 +25,7 @@ from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
 from stream.lock import FolderLock, Holder, holder
 from tests.conftest import BrokerAddress
+from tests.pinned import pinned_before
 from tests.stream.command_line import CommandLine
 from tests.stream.index_commands import lines, on_a_terminal, records, run, tocsin
 
@@ -86,7 +86,7 @@ def test_verify_names_each_damaged_file_and_says_what_helps(index: Path) -> None
     content[100] ^= 1
     segment.write_bytes(content)
     earlier.write_bytes(b"")
-    pin(index, "job", 1, 4711)
+    pinned_before(index, "job", 1, 4711)
     result = run(index, "index", "verify")
     assert (result.returncode, result.stderr) == (1, "")
     first, *damaged, cure = result.stdout.splitlines()
@@ -149,7 +149,7 @@ def test_compact_refuses_an_index_of_another_engine_and_changes_nothing(index: P
 
 def test_gc_keeps_what_is_young_and_removes_the_rest_now(index: Path) -> None:
     tocsin(index, "index", "compact", "--all")
-    pin(index, "job", 1, 3)
+    pinned_before(index, "job", 1, 3)
     assert lines(run(index, "index", "gc")) == ["removed 0 versions and 0 files, 0 bytes"]
     expected = held(index)
     (plain,) = records(tocsin(index, "index", "gc", "--now", "--json"))

@@ -13,12 +13,13 @@ from index import array_file
 from index.directory import IndexDirectory
 from index.garbage import collect
 from index.manifest import SegmentEntry, latest, latest_version, publish, versions
-from index.pins import pin, pinned_versions, pins
+from index.pins import pin_latest, pinned_versions, pins
 from schemas.errors import TocsinError
 from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets
 from stream.healing import heal
 from stream.index_place import IndexPlace
 from tests.index.crash import build, written
+from tests.pinned import pinned_before
 from tests.stream.test_preflight import _checkpoint
 
 TOPIC = "subs"
@@ -62,7 +63,7 @@ def job(built: Path, tmp_path: Path) -> Job:
     shutil.copytree(built, tmp_path / "index")
     job = Job(tmp_path)
     shutil.rmtree(job.layout.pins)
-    pin(job.index, "query", 7, latest_version(job.index))
+    pin_latest(job.index, "query", 7, latest_version(job.index))
     return job
 
 
@@ -152,7 +153,7 @@ class TestPins:
     """A batch that was under way may have been pinned to what is damaged."""
 
     def test_the_pin_of_a_whole_version_stays(self, job: Job) -> None:
-        pin(job.index, "query", 8, 1)
+        pinned_before(job.index, "query", 8, 1)
         assert job.heal() == []
         assert pinned_versions(job.index) == {1, latest_version(job.index)}
 
@@ -167,17 +168,17 @@ class TestPins:
     def test_a_batch_whose_version_cannot_be_read_is_pinned_to_the_latest(
         self, damage: Callable[[Job], object], job: Job
     ) -> None:
-        pin(job.index, "query", 8, 1)
+        pinned_before(job.index, "query", 8, 1)
         damage(job)
         said = job.heal()[-1]
         assert said.startswith("the version that micro-batch 8 was matched with can't be read any more (")
         assert said.endswith("; if it was not committed, it is matched with the latest version")
         assert job.aside == []
-        assert pin(job.index, "query", 8, latest_version(job.index)) == latest_version(job.index)
+        assert pin_latest(job.index, "query", 8, latest_version(job.index)) == latest_version(job.index)
 
     def test_pins_of_other_checkpoints_are_let_go_of(self, job: Job) -> None:
         """Nobody else would: a checkpoint that is lost does not come back."""
-        pin(job.index, "lost", 3, 1)
+        pinned_before(job.index, "lost", 3, 1)
         assert job.heal() == []
         assert [path.parent.name for path in pins(job.index)] == ["owner-query"]
         shutil.rmtree(job.checkpoint)
