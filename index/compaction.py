@@ -72,7 +72,7 @@ def stats_of(entries: Iterable[SegmentEntry]) -> list[SegmentStat]:
 
 def _stat(entry: SegmentEntry) -> SegmentStat:
     segment = entry.segment
-    return SegmentStat(segment.name, segment.count, entry.dead_count, segment.bytes, segment.shard)
+    return SegmentStat(segment.name, segment.count, entry.dead_count, segment.shard)
 
 
 def compact(directory: AnyPath | IndexDirectory, engine: Engine) -> list[int]:

@@ -39,8 +39,6 @@ class SegmentStat:
         The segment.
     count, dead
         Its subscriptions, and how many of them are dead.
-    bytes
-        The length of its file.
     shard
         Its shard: only segments of one are merged.
     """
@@ -48,7 +46,6 @@ class SegmentStat:
     name: str
     count: int
     dead: int
-    bytes: int
     shard: int = 0
 
     @property

@@ -16,7 +16,7 @@ from index.engine import BoundedMatcher, Engine, Matcher
 from index.event_block import EventBlock
 from index.files import DamagedFile
 from index.found import Found, combine
-from index.manifest import EMPTY, Manifest, SegmentEntry, latest_version, read_manifest
+from index.manifest import EMPTY, Manifest, SegmentEntry, read_manifest
 from index.matches import Matches
 from index.segment import NO_LABELS, Segment
 from index.segment_cache import SegmentCache
@@ -25,7 +25,7 @@ from index.word_analyser import check_analyser
 from schemas.errors import TocsinError
 from schemas.records import Subscription
 
-__all__ = ["Found", "IndexReader", "Snapshot", "SnapshotStats", "latest_version"]
+__all__ = ["Found", "IndexReader", "Snapshot", "SnapshotStats"]
 
 IDLE_VERSIONS = 64
 """A shard that was not asked for while the index went on by so many versions is closed."""
@@ -166,10 +166,6 @@ class IndexReader:
         self._cache = SegmentCache(self._layout, whole)
         self._current: dict[Shard | None, Snapshot] = {}
         self._manifest = EMPTY
-
-    def latest_version(self) -> int:
-        """Return the latest published version; 0 when there is none."""
-        return latest_version(self._layout)
 
     def at(self, version: int, shard: Shard | None = None) -> Snapshot:
         """Open a version, whole or one shard of it; 0 is the empty index.

@@ -23,7 +23,7 @@ Sizes = list[tuple[int, int]]
 
 
 def stats(sizes: Sizes) -> list[SegmentStat]:
-    return [SegmentStat(f"s{i}", count, dead, 100 * count) for i, (count, dead) in enumerate(sizes)]
+    return [SegmentStat(f"s{i}", count, dead) for i, (count, dead) in enumerate(sizes)]
 
 
 def plans(sizes: Sizes) -> list[list[int]]:
@@ -89,7 +89,7 @@ def carried_out(deltas: list[int]) -> tuple[list[int], Counter[int]]:
 
     for i in range(len(deltas)):
         segments[f"d{i}"] = [i]
-        while due := plan([SegmentStat(name, size(held), 0, size(held)) for name, held in segments.items()]):
+        while due := plan([SegmentStat(name, size(held), 0) for name, held in segments.items()]):
             for merge in due:
                 merged = [delta for name in merge.inputs for delta in segments.pop(name)]
                 segments["+".join(merge.inputs)] = merged

@@ -145,7 +145,7 @@ def test_merges_stay_within_a_shard(tmp_path: Path) -> None:
 
 def test_the_policy_plans_shard_by_shard() -> None:
     def stats(*shards: int) -> list[SegmentStat]:
-        return [SegmentStat(f"s{i}", 10 + i, 0, 100, shard) for i, shard in enumerate(shards)]
+        return [SegmentStat(f"s{i}", 10 + i, 0, shard) for i, shard in enumerate(shards)]
 
     half = FACTOR // 2
     assert plan(stats(*([0] * half + [1] * half))) == []
@@ -155,7 +155,7 @@ def test_the_policy_plans_shard_by_shard() -> None:
         MergePlan(tuple(f"s{2 * i}" for i in range(FACTOR))),
     ]
     assert everything(stats(2, 0, 2, 1)) == [MergePlan(("s0", "s2"))]
-    dead = [SegmentStat("x", 3, 3, 1, 0), SegmentStat("y", 2, 2, 1, 1)]
+    dead = [SegmentStat("x", 3, 3, 0), SegmentStat("y", 2, 2, 1)]
     assert plan(dead) == [MergePlan(("x", "y"))]
 
 
