@@ -20,8 +20,8 @@ from index.block.record_words import SHARED, Copies, WeightCodes, Written, write
 from index.block.rows import Arrays, Rows
 from index.block.second_rows import second_rows
 from index.block.surplus import LEAVES
+from index.block.too_large import too_large
 from index.slices import places_of, starts_of
-from schemas.errors import TocsinError
 
 TIER_SHARES = (0.01, 0.05, 0.2)
 """Tiers end at these shares of the records, each counted for all its owners, best bounds first."""
@@ -160,7 +160,7 @@ class Records(NamedTuple):
     def arrays(self, posted: Posted, written: Written, rows: int, shared: Sequence[Int32s]) -> Arrays:
         """Return the records as they are posted; ``shared`` has the access rows of each shared one."""
         if len(written.words) > _WORDS_LIMIT:
-            raise TocsinError("The programs of one segment are too long. Build smaller segments.")
+            raise too_large(len(written.words), _WORDS_LIMIT, "words of programs")
         order, place = posted.order, posted.place
         second, lengths, owners = self.second[order], written.lengths[order], self.owners[order]
         marks = self.marks[order]

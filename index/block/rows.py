@@ -24,13 +24,13 @@ import numpy as np
 from index.block.frequencies import Frequencies
 from index.block.ladders import Arrays, Ladders
 from index.block.layout import ALL, ROW_LIMIT, Int32s, Int64s
+from index.block.too_large import too_large
 from index.block.value_tests import value_tests
 from index.block.vocabulary import Everything, Inside, OneOf, Outside, Predicate, Present, Term, Vocabulary
 from index.byte_rows import ByteRows
 from index.observed.statistics import EventStatistics
 from index.slices import starts_of
 from index.terms import Dictionary, value_bytes
-from schemas.errors import TocsinError
 
 __all__ = ["Arrays", "Ladders", "Rows", "number_rows"]
 
@@ -89,9 +89,7 @@ def number_rows(vocabulary: Vocabulary, inline: Container[int] = (), statistics:
     first_range = first_in + len(lists)
     count = first_range + len(ranges) + len(outsides)
     if count >= ROW_LIMIT:
-        raise TocsinError(
-            f"{count} distinct predicates are too many for one segment of at most {ROW_LIMIT}. Build smaller segments."
-        )
+        raise too_large(count, ROW_LIMIT - 1, "distinct predicates and values")
     term_row = (ordinals + 1).tolist()
     place: dict[Predicate, int] = {Everything(): ALL}
     in_order: tuple[Sequence[Predicate], ...] = (present, tests, lists, ranges, outsides)

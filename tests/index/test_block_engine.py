@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,10 @@ from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Span, Words
 from index.event_block import EventBlock
 from index.oracle import match_subscription
+from schemas.errors import TocsinError
 from schemas.expression import And, Exists, In, Not, NotIn, Or, Range
 from schemas.records import Event, Subscription
+from stream.settings_tables import Job
 from tests.strategies import events, rich_events, rich_subscriptions, subscriptions
 
 A, B, C = In("a", (1,)), In("b", (1,)), In("c", tuple(range(9)))
@@ -210,6 +214,25 @@ def test_spans_cover_the_block_with_masks_as_narrow_as_may_be(
     matcher = engine.open(engine.build([Subscription("a", A)]))
     _, cut = matcher._view(EventBlock.from_events([Event({"a": (1,)})] * events))
     assert cut == [Span(i, *span) for i, span in enumerate(expected)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("rows.ROW_LIMIT", "A segment would have 13 distinct predicates and values, and it can have at most 1. "),
+        ("postings._WORDS_LIMIT", "A segment would have 3 words of programs, and it can have at most 2. "),
+    ],
+)
+def test_a_segment_that_would_be_too_large_says_how_large_and_names_the_settings(
+    limit: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"index.block.{limit}", 2)
+    with pytest.raises(TocsinError) as raised:
+        opened(And((A, Or((B, C)))))
+    assert str(raised.value).startswith(said)
+    settings = re.findall(r"job\.(\w+)", str(raised.value))
+    assert settings == ["max_subscriptions_per_batch", "shards"]
+    assert set(settings) <= set(Job.__struct_fields__)
 
 
 def test_more_than_65535_predicates_are_told_apart() -> None:
