@@ -125,7 +125,7 @@ def _flowing(bootstrap: str, job: BenchJob, rate: float) -> Iterator[None]:
 def _compaction(job: BenchJob) -> psutil.Process:
     """Return the process that merges beside the job."""
     children = psutil.Process(job.pid).children(recursive=True)
-    return next(child for child in children if "index.compaction" in child.cmdline())
+    return next(child for child in children if "index.compaction_process" in child.cmdline())
 
 
 def _await_merges(index: Path) -> float:

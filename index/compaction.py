@@ -1,19 +1,11 @@
-"""Compaction: ``python -m index.compaction DIRECTORY`` carries out the merges that are due, once or continuously.
+"""Compaction: the merges that are due, carried out once or continuously, of large ones one at a time.
 
-The process runs at low priority beside the job and needs no connection to it: both meet in the index directory only.
-Killed at any moment it leaves nothing but files that garbage collection removes.
+Cut off at any moment it leaves nothing but files that garbage collection removes.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -21,23 +13,18 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from index import merge_policy
 from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine
-from index.files import DamagedFile
 from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
 from index.manifest import SegmentEntry, latest
 from index.merge import merge
 from index.merge_policy import MergePlan, SegmentStat
 from index.observed import store
 from schemas.errors import TocsinError
-from schemas.texts import ANALYSERS, set_analyser
 
 MERGES_AT_ONCE = 2
 """A long merge of large segments must not keep the small ones waiting: the tail would grow meanwhile."""
 
 LARGE = 250_000
 """A merge of more live subscriptions waits for another such one: memory is to hold one of `MERGED_LIMIT` at a time."""
-
-DAMAGED = 65
-"""Exit code when a file is damaged: trying again is of no use. Any other error ends the process with 1."""
 
 FOLD_SECONDS = 30.0
 """Pause between two looks for increments of statistics."""
@@ -149,84 +136,9 @@ def _fold(directory: AnyPath | IndexDirectory) -> None:
         store.fold(directory)
 
 
-def lower_priority() -> None:
-    """Let every other process go first, on the processors and on the disk."""
-    os.nice(10)
-    if (ionice := shutil.which("ionice")) is not None:
-        subprocess.run([ionice, "-c", "3", "-p", str(os.getpid())], check=False, capture_output=True)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as a process; return the exit code."""
-    from index.engines import check_builder, engine_named  # the library above takes any engine
-
-    options = _parser().parse_args(arguments)
-    # A merge may be cut off anywhere, so there is nothing to tidy up: the signals simply end the process.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    lower_priority()
-    set_analyser(options.analyser)
-    if options.with_parent is not None:
-        threading.Thread(target=end_with, args=(options.with_parent,), daemon=True).start()
-    try:
-        engine = engine_named(options.engine)
-        check_builder(options.directory, latest(options.directory).segments, options.engine, "--engine")
-        if options.watch:
-            merged = _print_seconds if options.report else lambda _: None
-            watch(options.directory, engine, options.every, lambda: False, merged=merged)
-        else:
-            compact(options.directory, engine)
-            collect(options.directory)
-    except TocsinError as error:
-        print(error, file=sys.stderr)
-        return DAMAGED if isinstance(error, DamagedFile) else 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m index.compaction", description="Merge an index directory's segments."
-    )
-    parser.add_argument("directory", type=IndexDirectory.of, help="the index directory; it may be in use")
-    parser.add_argument("--engine", default="block", metavar="NAME", help="what builds the merged segments (block)")
-    parser.add_argument(
-        "--analyser", default=ANALYSERS[0], choices=ANALYSERS, help=f"matching.analyser of the job ({ANALYSERS[0]})"
-    )
-    parser.add_argument("--watch", action="store_true", help="go on until the process is ended")
-    parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="pause between two looks (1.0)")
-    parser.add_argument(
-        "--report", action="store_true", help="with --watch: print the seconds of each merge, one a line"
-    )
-    parser.add_argument(
-        "--with-parent",
-        type=int,
-        nargs="?",
-        const=os.getppid(),
-        metavar="PID",
-        help="end when the process that started this one ends; give its PID if it may end before this one is up",
-    )
-    return parser
-
-
-def _print_seconds(seconds: float) -> None:
-    sys.stdout.write(f"{seconds:.6f}\n")
-    sys.stdout.flush()
-
-
-def end_with(parent: int) -> None:
-    """End this process, whatever it is doing, soon after its parent: an orphan has another parent."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(0)
-
-
 def _pause(running: dict[Future[int | None], MergePlan], seconds: float) -> None:
     """Wait, but no longer than until a merge ends: its result may make the next one due."""
     if running:
         wait(running, timeout=seconds, return_when="FIRST_COMPLETED")
     else:
         time.sleep(seconds)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

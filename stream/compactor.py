@@ -29,7 +29,7 @@ class Ended(NamedTuple):
 
 
 class Compactor:
-    """Keeps ``python -m index.compaction --watch`` running while the job runs; a merge may be cut off anywhere.
+    """Keeps ``python -m index.compaction_process --watch`` running while the job runs; a merge may be cut off anywhere.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ class Compactor:
         # The process id closes the gap in which this one may die before the other has looked for its parent.
         parent = str(os.getpid())
         # -P: the working directory may hold an index directory that is called as the package is.
-        self._command = [sys.executable, "-P", "-m", "index.compaction", str(index), "--watch", "--with-parent", parent]
+        self._command = [sys.executable, "-P", "-m", "index.compaction_process", str(index)]
+        self._command += ["--watch", "--with-parent", parent]
         self._command += ["--engine", engine, "--analyser", analyser, "--report"]
         self._process: subprocess.Popen[bytes] | None = None
         self._started = self._start_at = 0.0

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import index
 from index import byte_rows
-from index.compaction import end_with
+from index.parent_process import end_with
 from stream.stop import Stop
 from stream.wording import Say
 

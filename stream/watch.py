@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from index.compaction import DAMAGED
+from index.compaction_process import DAMAGED
 from index.inspection import damage
 from index.manifest import latest, latest_since
 from stream.clients import TopicEnds

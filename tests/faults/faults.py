@@ -116,7 +116,7 @@ def daemon_killed(world: World) -> None:
 
 
 def compaction_killed(world: World) -> None:
-    processes.kill(world.job.members("index.compaction"))
+    processes.kill(world.job.members("index.compaction_process"))
 
 
 def broker_killed(world: World) -> None:

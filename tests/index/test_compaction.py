@@ -15,7 +15,8 @@ import pytest
 
 from index import compaction
 from index.block.engine import BlockEngine
-from index.compaction import DAMAGED, due, startable, watch
+from index.compaction import due, startable, watch
+from index.compaction_process import DAMAGED
 from index.engine import Engine
 from index.files import names
 from index.manifest import latest, versions
@@ -70,7 +71,8 @@ def test_large_merges_wait_for_each_other_and_small_ones_for_none(
 
 
 def run(index: Path, *options: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "index.compaction", str(index), *options], stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "index.compaction_process", str(index), *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE)
 
 
 def test_one_pass_merges_what_is_due(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_signal_ends_the_process_at_once(number: signal.Signals, tmp_path: Pat
 
 
 def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "index.compaction", str(tmp_path), "--watch", "--with-parent"]
+    command = [sys.executable, "-m", "index.compaction_process", str(tmp_path), "--watch", "--with-parent"]
     starter = (
         "import os, subprocess, sys\n"
         f"print(subprocess.Popen({command!r} + [str(os.getpid())]).pid, flush=True)\n"

@@ -265,7 +265,7 @@ def test_the_compaction_and_the_commands_take_an_address(layout: IndexDirectory)
     for n in range(8):
         add(layout, f"s{n}", engine=BlockEngine())
     url = str(layout.root)
-    subprocess.run([sys.executable, "-m", "index.compaction", url], check=True)
+    subprocess.run([sys.executable, "-m", "index.compaction_process", url], check=True)
     assert [entry.segment.count for entry in latest(layout).segments] == [8]
     tocsin = str(Path(sys.executable).with_name("tocsin"))
 

@@ -132,7 +132,7 @@ def test_the_job_gives_its_analyser_to_the_compaction_which_merges_by_it(tmp_pat
 def test_a_compaction_that_is_told_another_analyser_ends_with_the_sentence(tmp_path: Path) -> None:
     for i in range(8):
         absorb(tmp_path, "whole", {f"s{i}": f"text has any ('{i} and more')"}, first=i)
-    command = [sys.executable, "-m", "index.compaction", str(tmp_path)]
+    command = [sys.executable, "-m", "index.compaction_process", str(tmp_path)]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 1
     assert "built by the analyser 'whole', and matching.analyser is 'words'" in ended.stderr

@@ -123,7 +123,7 @@ def test_an_index_goes_on_only_with_the_engine_that_built_it(tmp_path: Path) -> 
 def test_the_compaction_builds_with_the_engine_it_is_told(tmp_path: Path) -> None:
     for i in range(8):
         publish(tmp_path, "scan", (f"s{i}".encode(), f"a = {i}"), first=i)
-    command = [sys.executable, "-m", "index.compaction", str(tmp_path), "--engine", "scan"]
+    command = [sys.executable, "-m", "index.compaction_process", str(tmp_path), "--engine", "scan"]
     subprocess.run(command, check=True, capture_output=True)
     manifest = latest(tmp_path)
     assert len(manifest.segments) == 1
@@ -136,7 +136,7 @@ def test_the_compaction_refuses_an_index_of_another_engine_and_changes_nothing(t
         publish(tmp_path, "scan", (f"s{i}".encode(), f"a = {i}"), first=i)
     before = latest(tmp_path)
     for mode in ((), ("--watch",)):
-        command = [sys.executable, "-m", "index.compaction", str(tmp_path), *mode]
+        command = [sys.executable, "-m", "index.compaction_process", str(tmp_path), *mode]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1
         assert "was built by the engine 'scan', and --engine is 'block'. Let it be 'scan', or" in done.stderr

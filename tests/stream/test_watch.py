@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from index.block.engine import BlockEngine
-from index.compaction import DAMAGED
+from index.compaction_process import DAMAGED
 from index.directory import IndexDirectory
 from index.files import DamagedFile
 from index.segment import write_segment
