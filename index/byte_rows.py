@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from index.slices import starts_of
+
 Int64s = npt.NDArray[np.int64]
 UInt8s = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
@@ -38,8 +40,7 @@ class ByteRows:
     @classmethod
     def of(cls, rows: Sequence[bytes]) -> ByteRows:
         """Return the rows in columns."""
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+        offsets = starts_of(map(len, rows), len(rows))
         return cls(np.frombuffer(b"".join(rows), np.uint8), offsets)
 
     @classmethod
@@ -81,8 +82,7 @@ class ByteRows:
         """Return the named rows, in the order named."""
         rows = rows.astype(np.int64)
         starts = self.offsets[rows].astype(np.int64)
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(self.offsets[rows + 1] - starts, out=offsets[1:])
+        offsets = starts_of(self.offsets[rows + 1] - starts, len(rows))
         data = np.empty(offsets[-1], np.uint8)
         _gather(self.data, starts, offsets, data)
         return ByteRows(data, offsets)

@@ -17,6 +17,7 @@ from index.derived_columns import Column, columns_of
 from index.event_block import EventBlock
 from index.kernel import kernel
 from index.numbers import NumberPairs
+from index.slices import starts_of
 from index.value_rows import number_rows, value_rows
 from schemas.values import Value
 
@@ -144,8 +145,7 @@ def _dealt(
     counts = np.diff(block.offsets)
     for column in columns:
         counts += np.bincount(column.entries.event, minlength=block.size)
-    offsets = np.zeros(block.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = starts_of(counts, block.size)
     term, weight = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
     cursor = offsets[:-1].copy()
     _deal(block.entry_event, block.term, block.weight, 0, cursor, term, weight)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from index.byte_rows import ByteRows, Int64s, UInt8s
 from index.damaged_file import DamagedFile
+from index.slices import starts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,8 +129,7 @@ class PackedRows:
         count = after - first
         if not 0 <= count * _LENGTH.itemsize <= len(unpacked):
             raise DamagedFile(self._file, f"a block of {len(unpacked)} bytes", f"{count} rows in it")
-        offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(np.frombuffer(unpacked, _LENGTH, count), out=offsets[1:])
+        offsets = starts_of(np.frombuffer(unpacked, _LENGTH, count), count)
         data = np.frombuffer(unpacked, np.uint8, offset=count * _LENGTH.itemsize)
         if offsets[-1] != len(data):
             raise DamagedFile(self._file, f"{len(data)} bytes of rows in a block", f"{offsets[-1]}")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from index.byte_rows import ByteRows
 from index.exact_numbers import ExactNumbers
+from index.slices import starts_of
 from index.terms import text_bytes, value_bytes
 from schemas.values import Value
 
@@ -70,8 +71,7 @@ def _wide_texts(texts: Sequence[str]) -> ByteRows:
     if len(texts) < _FEW_TEXTS:
         return _one_by_one(texts)
     data = np.frombuffer(text_bytes("s" + "s".join(texts)), np.uint8)
-    characters = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1, out=characters[1:])
+    characters = starts_of(np.fromiter(map(len, texts), np.int64, len(texts)) + 1, len(texts))
     begins = ((data & 0xC0) != 0x80).nonzero()[0]
     return ByteRows(data, np.append(begins, len(data))[characters])
 
@@ -96,8 +96,7 @@ def number_rows(numbers: ExactNumbers) -> ByteRows:
     held = numbers.whole | ~np.isnan(numbers.double)
     if held.all():
         return rows
-    offsets = np.zeros(len(held) + 1, np.int64)
-    np.cumsum(held * _NUMBER.itemsize, out=offsets[1:])
+    offsets = starts_of(held * _NUMBER.itemsize, len(held))
     return ByteRows(rows.take(held.nonzero()[0]).data, offsets)
 
 

@@ -18,6 +18,7 @@ from index.block.arrangement import Order
 from index.block.layout import Int32s, Int64s
 from index.kernel import kernel
 from index.matches import Matches, MatchRows
+from index.slices import starts_of
 
 
 class Classes(NamedTuple):
@@ -109,7 +110,7 @@ def written(parts: Sequence[Part], order: Order) -> Matches:
     count = np.zeros(len(order.event), np.int64)
     for these, size in zip(events, sizes, strict=True):
         count[these] += size
-    begin = _starts(count)
+    begin = starts_of(count, len(count))
     classes = [part.classes for part in parts]
     in_runs = [found for found in classes if found is not None]
     subscription = pages.empty(int(begin[-1]), np.int32)
@@ -131,11 +132,7 @@ def _runs(parts: Sequence[Classes], events: Sequence[Int64s], count: int) -> tup
     for part, these in zip(parts, events, strict=True):
         at = place[these][:, None] + np.arange(len(part.points))
         points[at], length[at] = part.points, part.sizes
-    return points, _starts(length)
-
-
-def _starts(sizes: Int64s) -> Int64s:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return points, starts_of(length, len(length))
 
 
 @kernel

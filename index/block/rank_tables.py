@@ -14,6 +14,7 @@ import numpy as np
 
 from index.block.layout import Int32s, Int64s, UInt64s
 from index.kernel import inlined, kernel
+from index.slices import starts_of
 
 CELLS = 4
 """Guides a rank at hand: most cells have none then, so that a place is found without steps."""
@@ -81,8 +82,7 @@ class RankTables(NamedTuple):
         masks = np.zeros((int(rows.sum()), words), np.uint64)
         _fill_tables(table[ladder] + np.cumsum(new) - 1 - first[ladder], event, size, several, table, masks)
         ranks, shift = rank[new], np.zeros(ladders, np.int64)
-        guide = np.zeros(ladders + 1, np.int64)
-        np.cumsum(CELLS * size, out=guide[1:])
+        guide = starts_of(CELLS * size, ladders)
         guides = np.zeros(guide[-1], np.int32)
         _fill_guides(first, size, ranks, guide, shift, guides)
         row = np.where(size > 0, np.cumsum(size > 0) - 1, (size > 0).sum())

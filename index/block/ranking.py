@@ -18,6 +18,7 @@ from index.block.ordering import Runs
 from index.block.owner_slots import first_slot
 from index.block.surplus import Surplus, is_exact, of_marks
 from index.kernel import inlined, kernel
+from index.slices import starts_of
 
 RANK_LIMIT = 10_000
 """Events that want more matches than this get all, cut to their number when they have been ordered."""
@@ -72,8 +73,7 @@ class Best(NamedTuple):
         """Return empty room for events that want ``top`` of at most ``most`` matches, as if they were plain."""
         wanted = np.minimum(top, most).astype(np.int32)
         room = np.where(wanted <= HEAP_MOST, wanted, wanted + wanted // 2 + 8)
-        start = np.zeros(len(top) + 1, np.int64)
-        np.cumsum(room, out=start[1:])
+        start = starts_of(room, len(top))
         size = np.zeros(len(top), np.int32)
         need, last = np.full(len(top), -np.inf), np.full(len(top), _EVERY_OWNER, np.int32)
         worst, surplus = need.copy(), Surplus.of(len(top))

@@ -32,6 +32,7 @@ from index.classic.postings import Postings, build_postings
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import inlined, kernel
+from index.slices import starts_of
 from schemas.values import SCORE_SCALE
 
 VIOLATED = -(2**30)
@@ -67,7 +68,7 @@ class Tally(NamedTuple):
     @classmethod
     def of(cls, size: Int32s) -> Tally:
         """Return memory for conjunctions of these sizes."""
-        first = np.append(0, np.cumsum(size, dtype=np.int64))
+        first = starts_of(size, len(size))
         n = len(size)
         return cls(
             np.zeros(n, np.int32),

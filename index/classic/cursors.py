@@ -18,6 +18,7 @@ from index.classic.keys import EventKeys
 from index.classic.postings import NO_SLOT, Postings
 from index.kernel import inlined, kernel
 from index.lower_bound import lower_bound
+from index.slices import starts_of
 
 
 class Cursors(NamedTuple):
@@ -58,8 +59,7 @@ class Cursors(NamedTuple):
     def of(cls, postings: Postings, view: EventKeys, slots: int | None = None) -> Cursors:
         """Return memory for the events of a block and expressions of at most this many slots; None: their size."""
         lists = np.diff(postings.key_list).astype(np.int64)
-        total = np.zeros(len(view.key) + 1, np.int64)
-        np.cumsum(lists[view.key], out=total[1:])
+        total = starts_of(lists[view.key], len(view.key))
         most = int((total[view.start[1:]] - total[view.start[:-1]]).max(initial=0) + lists[-1])
         largest = int(postings.list_size.max(initial=0))
         bucket, seen, stamp = (np.zeros(n, np.int64) for n in (largest + 3, largest if slots is None else slots, 1))

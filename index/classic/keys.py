@@ -32,6 +32,7 @@ from index.derivations import families
 from index.derived_block import extended
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.slices import starts_of
 from index.terms import Dictionary, value_bytes
 
 _ABSENCE = b"0"
@@ -115,8 +116,7 @@ def number_keys(vocabulary: Vocabulary, ranges: Method = "hierarchy") -> KeyTabl
     order = np.argsort(attribute, kind="stable")
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
-    start = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(keys) for keys in lists], out=start[1:])
+    start = starts_of(map(len, lists), len(lists))
     key = number[np.fromiter((k for keys in lists for k in keys), np.int64, int(start[-1]))]
     owner = np.repeat(np.arange(len(lists)), np.diff(start))
     presence = np.full(len(vocabulary.attributes), -1, np.int32)

@@ -44,6 +44,7 @@ from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import inlined, kernel
+from index.slices import starts_of
 from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
 
@@ -137,9 +138,9 @@ def _disjunctions(cnfs: Sequence[Cnf]) -> Arrays:
     literals = [sum(map(len, cnf)) for cnf in cnfs]
     exclusions = [sum(literal.negated or literal.literal == ALWAYS for literal in own) for cnf in cnfs for own in cnf]
     return {
-        "literal_start": np.append(0, np.cumsum(np.array(literals, np.int64))),
+        "literal_start": starts_of(literals, len(literals)),
         "literal_disjunction": np.array([i for cnf in cnfs for i, own in enumerate(cnf) for _ in own], np.uint16),
-        "disjunction_start": np.append(0, np.cumsum(np.array([len(cnf) for cnf in cnfs], np.int64))),
+        "disjunction_start": starts_of(map(len, cnfs), len(cnfs)),
         "exclusions": np.array(exclusions, np.uint16),
     }
 

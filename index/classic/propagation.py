@@ -39,7 +39,7 @@ from index.classic.ranges import Method
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.kernel import inlined, kernel
-from index.slices import places_of
+from index.slices import places_of, starts_of
 from schemas.values import SCORE_SCALE
 
 
@@ -155,9 +155,9 @@ def _clusters(table: KeyTable, conjunctions: Sequence[Clause], share: Float64s) 
         "predicate_start": start,
         "predicate": predicate,
         "cluster_start": np.searchsorted(access[order], np.arange(last + 2)).astype(np.int64),
-        "pointer_start": np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64)),
+        "pointer_start": starts_of(map(len, rows), len(rows)),
         "pointer": np.array([word for row in rows for word in row], np.int32),
-        "leaf_start": np.append(0, np.cumsum([len(own) for own in keys], dtype=np.int64)),
+        "leaf_start": starts_of(map(len, keys), len(keys)),
         "leaf_key": np.concatenate([np.zeros(0, np.int32), *keys]),
         "leaf_weight": np.array([w for own in scoring for x in own for w in x.weights or ()], np.float64),
     }, number

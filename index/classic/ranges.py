@@ -36,6 +36,7 @@ from index.classic import dates
 from index.engine import Parts
 from index.event_block import TIME_ATTRIBUTE, EventBlock
 from index.kernel import kernel
+from index.slices import starts_of
 from index.terms import Dictionary
 
 Method = Literal["hierarchy", "enumeration"]
@@ -130,8 +131,7 @@ class RangeBuilder:
         """Return the parts drawn above; ``number`` says which key became which."""
         levels = [self._levels(ranks) for ranks in self._ranks]
         sizes = [sum(_width(n, v) for v in range(k)) for n, k in zip(self._ranks, levels, strict=True)]
-        node = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(np.array(sizes, np.int64), out=node[1:])
+        node = starts_of(sizes, len(sizes))
         node_key = np.full(int(node[-1]), -1, np.int32)
         used: dict[int, int] = dict.fromkeys(sorted(self._dated), 0)
         for (space, level, rank), key in self._keys.items():

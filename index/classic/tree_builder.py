@@ -12,6 +12,7 @@ from index.arrays import Arrays
 from index.classic.tree_forms import Conjunction, Node, walk
 from index.classic.tree_layout import CLOSE, OPEN_AND, OPEN_OR
 from index.classic.tree_leaves import LeafTable
+from index.slices import starts_of
 from schemas.records import Subscription
 from schemas.values import score_term
 
@@ -105,8 +106,7 @@ def _program(tree: Node, first: int) -> tuple[list[int], int, int]:
 
 
 def _scoring(leaves: Sequence[Sequence[int]]) -> Arrays:
-    starts = np.zeros(len(leaves) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, leaves), np.int64, len(leaves)), out=starts[1:])
+    starts = starts_of(map(len, leaves), len(leaves))
     return {
         "scoring_start": starts,
         "scoring_leaf": np.fromiter((leaf for own in leaves for leaf in own), np.int32, int(starts[-1])),

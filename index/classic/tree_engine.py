@@ -14,6 +14,7 @@ from index.classic.keys import KeyTable, number_keys
 from index.classic.tree_builder import Forest, take_apart
 from index.classic.tree_forms import Node, TreeReader
 from index.engine import Matcher, Parts
+from index.slices import starts_of
 from schemas.records import Subscription
 
 
@@ -43,8 +44,7 @@ class Plantation(NamedTuple):
         conjunctions = self.forest.conjunctions
         if order is not None:
             conjunctions = [conjunctions[i] for i in order.tolist()]
-        start = np.zeros(len(conjunctions) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, conjunctions), np.int64, len(conjunctions)), out=start[1:])
+        start = starts_of(map(len, conjunctions), len(conjunctions))
         return {
             "conjunction_start": start,
             "conjunction_literal": np.fromiter(chain.from_iterable(conjunctions), np.int32, int(start[-1])),

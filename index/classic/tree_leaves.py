@@ -10,6 +10,7 @@ import numpy as np
 from index.arrays import Arrays, Float64s, Int32s, Int64s
 from index.classic.keys import KeyTable
 from index.classic.literals import Posted
+from index.slices import starts_of
 
 
 class LeafArrays(NamedTuple):
@@ -40,8 +41,7 @@ class LeafTable:
     def arrays(self, table: KeyTable) -> Arrays:
         """Return the parts of `LeafArrays`."""
         keys = [table.keys(leaf.literal >> 1) for leaf in self._numbers]
-        start = np.zeros(len(keys) + 1, np.int64)
-        np.cumsum(np.array([len(own) for own in keys], np.int64), out=start[1:])
+        start = starts_of(map(len, keys), len(keys))
         weights = [weight for leaf in self._numbers for weight in leaf.weights or ()]
         return {
             "leaf_start": start,
