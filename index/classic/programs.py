@@ -29,6 +29,7 @@ from index.classic.literals import LiteralReader, Posted
 from index.classic.refusals import unsupported
 from index.kernel import inlined, kernel
 from index.normal_form import normalise
+from index.slices import starts_of
 from schemas.expression import And, Expression, Or
 from schemas.records import Subscription
 from schemas.values import SCORE_SCALE
@@ -135,7 +136,7 @@ class ProgramBuilder:
         return {
             "program_start": np.array(self._starts, np.int64),
             "program": np.array(self._words, np.int32),
-            "leaf_start": np.append(0, np.cumsum([len(own) for own in keys], dtype=np.int64)),
+            "leaf_start": starts_of(map(len, keys), len(keys)),
             "leaf_key": np.concatenate([np.zeros(0, np.int32), *keys]),
             "leaf_weight": np.array([w for own in weights for w in own], np.float64),
             # no key is the predicate's that always holds, so as a leaf it is the negation of nothing
