@@ -16,7 +16,7 @@ from tests.fuzz.reference import Answer, Reference
 from tests.fuzz.seeds import first_wrong
 from tests.fuzz.trial import Counts, compare
 
-SMALL = 35
+SMALL = 3
 """A seed with few subscriptions and events, some of whose matches score less than nothing."""
 
 
