@@ -9,7 +9,7 @@ from schemas.check_mode import check_mode
 from schemas.check_parts import check_weight
 from schemas.errors import Refused
 from schemas.expression import And, Expression, Leaf, Not, Or
-from schemas.limits import DEFAULT_LIMITS, Limits
+from schemas.limits import DEFAULT_LIMITS, Limits, digits
 from schemas.records import Mode, Subscription
 from schemas.trails import ROOT, Trail, spell
 from schemas.values import WEIGHT_SUM_LIMIT
@@ -48,7 +48,7 @@ def check_subscription(
     if total > WEIGHT_SUM_LIMIT:
         raise Refused(
             "weights.sum",
-            f"the weights and the priority add up to {total:g} in magnitude, each one left out counting 1; "
+            f"the weights and the priority add up to {digits(total)} in magnitude, each one left out counting 1; "
             f"keep the sum at or under {WEIGHT_SUM_LIMIT:,.0f}, for example by scaling all of them down",
             "$",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.errors import Refused
 from schemas.expression import And, Expression, In, Keywords, Not, NotExists, NotIn, Or
+from schemas.limits import digits
 from schemas.records import Subscription
 from schemas.shares import share_units
 
@@ -74,7 +75,8 @@ def _check_shares(expression: Expression, path: str) -> None:
         if weights[lowest] < 0:
             raise Refused(
                 "threshold.weights",
-                f"the weight {weights[lowest]:g} is negative; in the mode threshold weights are shares, 0 or more",
+                f"the weight {digits(weights[lowest])} is negative; in the mode threshold weights are shares, 0 or "
+                "more",
                 place + member.format(lowest),
             )
         total += share_units(max(weights))

@@ -12,7 +12,7 @@ from typing import Any
 from schemas.derived import check_function
 from schemas.errors import Refused
 from schemas.expression import Attribute, Derive, Range, Version
-from schemas.limits import Limits, integer_range, name_too_long, reserved_name
+from schemas.limits import Limits, digits, integer_range, name_too_long, reserved_name
 from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT, Number, Value, ValueKey
 
 MAX_DERIVE_DEPTH = 8
@@ -97,9 +97,9 @@ def check_weights(values: Sequence[Value], weights: tuple[float, ...] | None, ke
         if known.setdefault(key(value), weight) != weight:
             raise Refused(
                 "weights.conflict",
-                f"{value!r:.60} is listed twice with two weights, {known[key(value)]:g} and {weight:g}; list it once "
-                "(numbers that are equal are one value, also when one is an integer and the other a float; keywords "
-                "are one whatever their case)",
+                f"{value!r:.60} is listed twice with two weights, {digits(known[key(value)])} and {digits(weight)}; "
+                "list it once (numbers that are equal are one value, also when one is an integer and the other a "
+                "float; keywords are one whatever their case)",
                 f".weights[{place}]",
             )
         total += abs(weight)
@@ -111,7 +111,7 @@ def check_weight(weight: float, path: str) -> None:
     if not abs(weight) <= WEIGHT_LIMIT:  # true for NaN too
         raise Refused(
             "weights.range",
-            f"the weight {weight:g} is not allowed; weights and the priority go from {-WEIGHT_LIMIT:,.0f} to "
+            f"the weight {digits(weight)} is not allowed; weights and the priority go from {-WEIGHT_LIMIT:,.0f} to "
             f"{WEIGHT_LIMIT:,.0f}",
             path,
         )

@@ -21,10 +21,9 @@ def event_weight(weight: Any, path: str) -> float:
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise Refused("event.weights", f"a weight is a number, not {weight!r:.60}", path)
     if not abs(weight) <= WEIGHT_LIMIT:  # true for NaN too
-        shown = f"{weight:g}" if isinstance(weight, float) else digits(weight)
         raise Refused(
             "event.weights",
-            f"the weight {shown} is not allowed; weights go from {-WEIGHT_LIMIT:,.0f} to {WEIGHT_LIMIT:,.0f}",
+            f"the weight {digits(weight)} is not allowed; weights go from {-WEIGHT_LIMIT:,.0f} to {WEIGHT_LIMIT:,.0f}",
             path,
         )
     return float(weight)

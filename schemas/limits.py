@@ -74,6 +74,8 @@ def integer_range(value: int, path: str) -> Refused:
     )
 
 
-def digits(value: int) -> str:
-    """Return an integer as a refusal quotes it: Python spells none of very many digits, and no double holds it."""
+def digits(value: int | float) -> str:
+    """Return a number as a refusal quotes it, unrounded: Python spells no integer of very many digits."""
+    if isinstance(value, float):
+        return f"{value:,}".removesuffix(".0")
     return str(value) if value.bit_length() < 256 else f"of {value.bit_length():,} bits"

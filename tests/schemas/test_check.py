@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -174,6 +175,21 @@ def test_a_subscription_is_refused_for_what_its_tree_does_not_say(refused: Subsc
     with pytest.raises(Refused) as raised:
         check_subscription(refused)
     assert (raised.value.code, raised.value.path) == (code, path)
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT,) * 4), priority=1.0), "add up to 4,194,305 in magnitude"),
+        (subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT,) * 4), priority=0.25), "add up to 4,194,304.25 in"),
+        (subscription(priority=2.0**20 + 0.5), "the weight 1,048,576.5 is not"),
+        (subscription(priority=-INF), "the weight -inf is not"),
+        (subscription(In("a", (1, 1.0), (2.0, 2.0000001))), "two weights, 2 and 2.0000001"),
+    ],
+)
+def test_a_number_is_quoted_with_the_digits_that_are_wrong(refused: Subscription, said: str) -> None:
+    with pytest.raises(Refused, match=re.escape(said)):
+        check_subscription(refused)
 
 
 @pytest.mark.parametrize(
