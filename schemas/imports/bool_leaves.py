@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from schemas.expression import Expression, Glob, In, Keywords, Matches, Or, Range, StartsWith
 from schemas.filter_like import literal_glob
-from schemas.imports.parts import escaped, number, only, scalar, text, unsupported
+from schemas.imports.lucene_patterns import re2_pattern
+from schemas.imports.parts import escaped, flag, only, scalar, shown, text, unsupported, weight
 from schemas.instants import instant
 from schemas.texts import tokens
 from schemas.values import Value
@@ -38,9 +39,9 @@ def leaf(name: str, body: dict[str, Any], path: str) -> Expression:
         raise unsupported(f"{name} is about one field, but {', '.join(fields) or 'none'} was found", path)
     ((field, found),) = fields.items()
     path = f"{path}.{field:.40}"
-    options = found if isinstance(found, dict) else {"value": found}
+    options = found if isinstance(found, dict) else {"query" if name == "match" else "value": found}
     if name == "terms":
-        options = {"value": found, "boost": body.get("boost")}
+        options = {"value": found, **{other: boost for other, boost in body.items() if other != field}}
     build, known = LEAVES[name]
     only(options, known, path)
     return build(field, options, path)
@@ -48,7 +49,9 @@ def leaf(name: str, body: dict[str, Any], path: str) -> Expression:
 
 def _term(field: str, options: dict[str, Any], path: str) -> Expression:
     value = scalar(options.get("value"), path)
-    if options.get("case_insensitive"):
+    if flag(options, "case_insensitive", path):
+        if "boost" in options:
+            raise unsupported("a term that ignores case has no boost here; leave one of the two out", path)
         return Glob(field, literal_glob(text(value, path)), True)
     return In(field, (value,), _weights(options, 1, path))
 
@@ -56,7 +59,7 @@ def _term(field: str, options: dict[str, Any], path: str) -> Expression:
 def _terms(field: str, options: dict[str, Any], path: str) -> Expression:
     found = options.get("value")
     if not isinstance(found, list):
-        raise unsupported(f"terms takes a list of values, but {found!r:.60} was found", path)
+        raise unsupported(f"terms takes a list of values, but {shown(found)} was found", path)
     values = tuple(scalar(value, path) for value in found)
     return In(field, values, _weights(options, len(values), path)) if values else Or(())
 
@@ -82,33 +85,35 @@ def _time(bound: Value, end: bool) -> str | None:
 
 
 def _prefix(field: str, options: dict[str, Any], path: str) -> Expression:
-    return StartsWith(field, text(options.get("value"), path), bool(options.get("case_insensitive")))
+    return StartsWith(field, text(options.get("value"), path), flag(options, "case_insensitive", path))
 
 
 def _wildcard(field: str, options: dict[str, Any], path: str) -> Expression:
+    if {"value", "wildcard"} <= options.keys():
+        raise unsupported("value and wildcard are two names of the pattern; keep one", path)
     pattern = text(options.get("value", options.get("wildcard")), path)
-    return Glob(field, escaped(pattern, "["), bool(options.get("case_insensitive")))
+    return Glob(field, escaped(pattern, "["), flag(options, "case_insensitive", path))
 
 
 def _regexp(field: str, options: dict[str, Any], path: str) -> Expression:
-    pattern = text(options.get("value"), path)
-    if re.search(r"(?<!\\)[~&@#<>\"]", pattern):
-        raise unsupported("the operators ~ & @ # < > and quotes of Lucene's expressions are not known here", path)
-    return Matches(field, ("(?i)" if options.get("case_insensitive") else "") + f"(?s:{pattern})")
+    pattern = re2_pattern(text(options.get("value"), path), path)
+    return Matches(field, ("(?i)" if flag(options, "case_insensitive", path) else "") + f"(?s:{pattern})")
 
 
 def _match(field: str, options: dict[str, Any], path: str) -> Expression:
-    words = tokens(text(options.get("query", options.get("value")), path))
+    words = tokens(text(options.get("query"), path))
     weights = _weights(options, len(words), path)
+    operator = text(options.get("operator", "or"), path).lower()
+    if operator not in ("and", "or"):
+        raise unsupported(f"the operator of match is and or or, but {shown(operator)} was found", path)
     if not words:
         return Or(())
-    every = str(options.get("operator", "or")).lower() == "and"
+    every = operator == "and"
     return Keywords(field, words if every else None, None if every else words, weights)
 
 
 def _weights(options: dict[str, Any], count: int, path: str) -> tuple[float, ...] | None:
-    boost = options.get("boost")
-    return None if boost is None else (float(number(boost, path)),) * count
+    return (weight(options["boost"], path),) * count if "boost" in options else None
 
 
 LEAVES: Final[dict[str, tuple[Callable[[str, dict[str, Any], str], Expression], tuple[str, ...]]]] = {
@@ -118,6 +123,6 @@ LEAVES: Final[dict[str, tuple[Callable[[str, dict[str, Any], str], Expression], 
     "prefix": (_prefix, ("value", "case_insensitive")),
     "wildcard": (_wildcard, ("value", "wildcard", "case_insensitive")),
     "regexp": (_regexp, ("value", "case_insensitive")),
-    "match": (_match, ("query", "value", "operator", "boost")),
+    "match": (_match, ("query", "operator", "boost")),
 }
 """How the queries about one field become leaves, and which options each may have."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 from schemas.check import check_expression
 from schemas.expression import And, Exists, Expression, Not, Or
 from schemas.imports.bool_leaves import LEAVES, leaf
-from schemas.imports.parts import below, joined, members, only, text, unsupported
+from schemas.imports.parts import below, joined, members, only, shown, text, unsupported
 
 CLAUSES: Final = ("must", "filter", "should", "must_not", "minimum_should_match")
 
@@ -39,15 +39,17 @@ def from_bool_query(query: Any) -> Expression:
 
 def _query(query: Any, path: str, depth: int) -> Expression:
     if len(members(query, path)) != 1:
-        raise unsupported(f"a query is an object of one member, but {query!r:.60} was found", path)
+        raise unsupported(f"a query is an object of one member, but {shown(query)} was found", path)
     ((name, body),) = query.items()
     path = f"{path}.{name:.40}"
     if name == "bool":
         return _bool(members(body, path), path, below(depth, path))
     if name in ("match_all", "match_none"):
+        only(members(body, path), (), path)
         return And(()) if name == "match_all" else Or(())
     if name == "exists":
-        return Exists(text(members(body, path).get("field"), path))
+        only(members(body, path), ("field",), path)
+        return Exists(text(body.get("field"), path))
     if name in LEAVES:
         return leaf(name, members(body, path), path)
     known = ", ".join(("bool", "exists", "match_all", "match_none", *LEAVES))
@@ -61,13 +63,26 @@ def _bool(body: dict[str, Any], path: str, depth: int) -> Expression:
         return [_query(query, f"{path}.{name}[{i}]", depth) for i, query in enumerate(listed)]
 
     only(body, CLAUSES, path)
+    must, only_filters, should = clauses("must"), clauses("filter"), clauses("should")
+    least = _least(body, len(should), bool(must or only_filters), path)
     # What only filters does not score, as under two negations.
-    args = [*clauses("must"), *(Not(Not(arg)) for arg in clauses("filter")), *map(Not, clauses("must_not"))]
-    should = clauses("should")
+    args = [*must, *(Not(Not(arg)) for arg in only_filters), *map(Not, clauses("must_not"))]
     if should:
-        least = body.get("minimum_should_match", 0 if "must" in body or "filter" in body else 1)
-        if least not in (0, 1, len(should)):
-            raise unsupported("minimum_should_match is 0, 1 or the number of branches here", path)
         branches = [And(()), *should] if least == 0 else should
         args.append(joined(And if least == len(should) and least else Or, branches))
     return joined(And, args)
+
+
+def _least(body: dict[str, Any], branches: int, others: bool, path: str) -> int:
+    """Return how many branches of ``should`` must hold: where nothing else must, one at least, also when 0 is written.
+
+    An empty ``must`` or ``filter`` is nothing that must hold.
+    """
+    wanted = body.get("minimum_should_match", 0)
+    if type(wanted) is not int or wanted not in (0, min(1, branches), branches):
+        raise unsupported(
+            f"minimum_should_match is 0, 1 or the number of branches, and no more than there are; here are {branches}, "
+            f"but {shown(wanted)} was found",
+            path,
+        )
+    return wanted if others else max(wanted, min(1, branches))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from schemas.expression import (
     StartsWith,
 )
 from schemas.filter_like import literal_glob
-from schemas.imports.parts import escaped, members, number, only, scalar, text, unsupported
+from schemas.imports.parts import escaped, members, number, only, scalar, shown, text, unsupported
 
 SIGNS: Final = {">": "gt", ">=": "ge", "<": "lt", "<=": "le"}
 
@@ -34,7 +35,7 @@ def matcher(attribute: str, written: Any, path: str) -> Expression:
         ``import.unsupported``.
     """
     if len(members(written, path)) != 1:
-        raise unsupported(f"a matcher is an object of one member, but {written!r:.60} was found", path)
+        raise unsupported(f"a matcher is an object of one member, but {shown(written)} was found", path)
     ((name, operand),) = written.items()
     if name not in MATCHERS:
         raise unsupported(f"there is no matcher {name!r:.40} here; known are {', '.join(MATCHERS)}", path)
@@ -43,7 +44,7 @@ def matcher(attribute: str, written: Any, path: str) -> Expression:
 
 def _exists(attribute: str, operand: Any, path: str) -> Expression:
     if not isinstance(operand, bool):
-        raise unsupported(f"exists takes true or false, not {operand!r:.60}", path)
+        raise unsupported(f"exists takes true or false, not {shown(operand)}", path)
     return Exists(attribute) if operand else NotExists(attribute)
 
 
@@ -73,12 +74,15 @@ def _same_but_for_case(attribute: str, operand: Any, path: str) -> Expression:
 
 def _wildcard(attribute: str, operand: Any, path: str) -> Expression:
     """A star is any text there too, and a backslash stands before a star or a backslash only."""
-    return Glob(attribute, escaped(text(operand, path), "?["))
+    pattern = text(operand, path)
+    if not re.fullmatch(r"(?:[^\\]|\\[*\\])*+", pattern):
+        raise unsupported("a backslash stands before * or another backslash only; write it twice", path)
+    return Glob(attribute, escaped(pattern, "?["))
 
 
 def _numeric(attribute: str, operand: Any, path: str) -> Expression:
     if not isinstance(operand, list) or len(operand) not in (2, 4):
-        raise unsupported(f'numeric takes one sign and number or two, as in [">", 0], not {operand!r:.60}', path)
+        raise unsupported(f'numeric takes one sign and number or two, as in [">", 0], not {shown(operand)}', path)
     bounds: dict[str, Any] = {}
     for sign, bound in zip(operand[::2], operand[1::2], strict=True):
         if sign == "=" and len(operand) == 2:
@@ -96,10 +100,10 @@ def _anything_but(attribute: str, operand: Any, path: str) -> Expression:
         return NotIn(attribute, tuple(scalar(one, path) for one in excluded), strong=True)
     only(operand, ("prefix", "suffix", "wildcard", "equals-ignore-case"), path)
     each = [(name, found if isinstance(found, list) else [found]) for name, found in operand.items()]
+    if not each or not all(listed for _, listed in each):
+        raise unsupported("anything-but is empty, or a list in it; say but what", path)
     unwanted = [matcher(attribute, {name: one}, path) for name, listed in each for one in listed]
-    if unwanted:
-        return And((Exists(attribute), *map(Not, unwanted)))
-    raise unsupported("anything-but is empty; say but what", path)
+    return And((Exists(attribute), *map(Not, unwanted)))
 
 
 MATCHERS: Final[dict[str, Callable[[str, Any, str], Expression]]] = {

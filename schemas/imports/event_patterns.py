@@ -14,7 +14,7 @@ from typing import Any
 from schemas.check import check_expression
 from schemas.expression import And, Expression, In, NotExists, Or
 from schemas.imports.event_matchers import matcher
-from schemas.imports.parts import below, joined, members, unsupported
+from schemas.imports.parts import below, joined, members, scalar, unsupported
 
 
 def from_event_pattern(pattern: Any) -> Expression:
@@ -56,7 +56,8 @@ def _pattern(pattern: Any, prefix: str, path: str, depth: int) -> Expression:
 
 def _alternatives(attribute: str, found: list[Any], path: str) -> Iterator[Expression]:
     """Yield what an attribute may be: the plain values in one list, then null and the matchers as written."""
-    values = tuple(value for value in found if isinstance(value, str | bool | int | float))
+    plain = [(place, value) for place, value in enumerate(found) if isinstance(value, str | bool | int | float)]
+    values = tuple(scalar(value, f"{path}[{place}]") for place, value in plain)
     if values:
         yield In(attribute, values)
     for place, written in enumerate(found):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from reprlib import Repr
 from typing import Any, Final
 
+from schemas.check_parts import check_number, check_weight
 from schemas.errors import Refused
 from schemas.expression import And, Expression, Or
+from schemas.limits import digits
 from schemas.values import Value
 
 MAX_DEPTH: Final = 100
@@ -19,10 +22,27 @@ def unsupported(message: str, path: str) -> Refused:
     return Refused("import.unsupported", message, path)
 
 
+class _Short(Repr):
+    """Python alone spells no integer of thousands of digits and no list in a thousand lists."""
+
+    def repr_int(self, found: int, level: int) -> str:
+        spelled = digits(found)
+        return spelled if spelled[-1].isdigit() else f"an integer {spelled}"
+
+
+_short = _Short()
+_short.maxstring = 60
+
+
+def shown(found: Any) -> str:
+    """Return a value as a refusal quotes it."""
+    return f"{_short.repr(found):.60}"
+
+
 def members(found: Any, path: str) -> dict[str, Any]:
     """Return an object's members; what is no object is refused."""
     if not isinstance(found, dict):
-        raise unsupported(f"an object was expected, but {found!r:.60} was found", path)
+        raise unsupported(f"an object was expected, but {shown(found)} was found", path)
     return found
 
 
@@ -30,20 +50,23 @@ def only(found: dict[str, Any], known: Collection[str], path: str) -> None:
     """Refuse a member that is not known here, since leaving it out could widen a match."""
     for name in found:
         if name not in known:
-            raise unsupported(f"there is no {name!r:.40} here; known are {', '.join(known)}", path)
+            cure = f"known are {', '.join(known)}" if known else "leave it out"
+            raise unsupported(f"there is no {name!r:.40} here; {cure}", path)
 
 
 def scalar(found: Any, path: str) -> Value:
-    """Return a value that an attribute may have; what is none is refused."""
+    """Return a value that an attribute may have; what is none is refused, as is a number that no attribute holds."""
     if not isinstance(found, str | bool | int | float):
-        raise unsupported(f"a string, a number, true or false was expected, but {found!r:.60} was found", path)
+        raise unsupported(f"a string, a number, true or false was expected, but {shown(found)} was found", path)
+    if not isinstance(found, str):
+        check_number(found, path)
     return found
 
 
 def text(found: Any, path: str) -> str:
     """Return a string; what is none is refused."""
     if not isinstance(found, str):
-        raise unsupported(f"a string was expected, but {found!r:.60} was found", path)
+        raise unsupported(f"a string was expected, but {shown(found)} was found", path)
     return found
 
 
@@ -60,9 +83,30 @@ def joined(connective: type[And | Or], args: Sequence[Expression]) -> Expression
 
 
 def number(found: Any, path: str) -> int | float:
-    """Return a number; what is none is refused."""
+    """Return a number that an attribute may have; what is none is refused."""
+    found = _any_number(found, path)
+    check_number(found, path)
+    return found
+
+
+def weight(found: Any, path: str) -> float:
+    """Return a weight; what is none is refused."""
+    found = _any_number(found, path)
+    check_weight(found, path)
+    return float(found)
+
+
+def _any_number(found: Any, path: str) -> int | float:
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise unsupported(f"a number was expected, but {found!r:.60} was found", path)
+        raise unsupported(f"a number was expected, but {shown(found)} was found", path)
+    return found
+
+
+def flag(options: dict[str, Any], name: str, path: str) -> bool:
+    """Return an option that is true or false, and false when it is left out; what is neither is refused."""
+    found = options.get(name, False)
+    if not isinstance(found, bool):
+        raise unsupported(f"{name} is true or false, but {shown(found)} was found", path)
     return found
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ from hypothesis import strategies as st
 from index import oracle
 from schemas.check import check_expression
 from schemas.errors import Refused
+from schemas.expression import Matches
 from schemas.filter_text import format_filter
 from schemas.imports.bool_queries import from_bool_query
 from schemas.imports.event_patterns import from_event_pattern
 from schemas.json_codec import decode_event
+from schemas.patterns import compile_pattern
 
 EVENT_PATTERNS: list[tuple[Any, str, list[Any], list[Any]]] = [
     ({"a": ["x", 5, True]}, "a in ('x', 5, true)", [{"a": 5.0}, {"a": ["y", "x"]}], [{"a": "5"}, {}]),
@@ -115,7 +119,39 @@ BOOL_QUERIES: list[tuple[Any, str, list[Any], list[Any]]] = [
         [{"a": 1, "b": 2}],
         [{"a": 1}],
     ),
+    ({"bool": {"must": [], "should": [{"term": {"a": 1}}]}}, "a = 1", [{"a": 1}], [{}]),
+    ({"bool": {"filter": [], "must": [], "should": {"term": {"a": 1}}}}, "a = 1", [{"a": 1}], [{}]),
+    ({"bool": {"should": [{"term": {"a": 1}}], "minimum_should_match": 0}}, "a = 1", [{"a": 1}], [{}]),
+    (
+        {"bool": {"must_not": [{"term": {"b": 1}}], "should": [{"term": {"a": 1}}]}},
+        "not b = 1 and a = 1",
+        [{"a": 1}],
+        [{}, {"a": 1, "b": 1}],
+    ),
+    ({"bool": {"filter": [{"term": {"b": 1}}], "should": []}}, "not not b = 1", [{"b": 1}], [{}]),
+    ({"bool": {"must": [], "should": [], "minimum_should_match": 0}}, "true", [{}], []),
     ({"bool": {}}, "true", [{}], []),
+    ({"regexp": {"a": "^ab$"}}, r"a matches '(?s:\^ab\$)'", [{"a": "^ab$"}], [{"a": "ab"}]),
+    ({"regexp": {"a": r"[^a^$\d-]x{2,3}"}}, r"a matches '(?s:[^a\^\$\d\-]x{2,3})'", [{"a": "bxx"}], [{"a": "-xx"}]),
+    ({"regexp": {"a": r"\_\~\7\[\]]\}}"}}, r"a matches '(?s:_~7\[\]\]\}\})'", [{"a": "_~7[]]}}"}], [{"a": "7"}]),
+    (
+        {"regexp": {"a": r"(a|())[\[:~\]]."}},
+        r"a matches '(?s:(a|())[\[:~\]].)'",
+        [{"a": "a]\n"}, {"a": ":x"}],
+        [{"a": "ab"}],
+    ),
+    (
+        {"regexp": {"a": r"\s[\S]"}},
+        r"a matches '(?s:[ \t\n\r][\x00-\x08\x0B\x0C\x0E-\x1F!-\x{10FFFF}])'",
+        [{"a": " \f"}, {"a": "\tx"}],
+        [{"a": "\fx"}, {"a": "  "}],
+    ),
+    (
+        {"regexp": {"a": {"value": "a+b", "case_insensitive": True}}},
+        "a matches '(?i)(?s:a+b)'",
+        [{"a": "AAB"}],
+        [{"a": "b"}],
+    ),
 ]
 
 
@@ -181,8 +217,63 @@ REFUSED: list[tuple[Any, Any, str, str]] = [
     ),
     (from_bool_query, {"range": {"a": {"gte": "now-1d"}}}, "$.range.a", "the present"),
     (from_bool_query, {"range": {"a": {"from": 1}}}, "$.range.a", "gte"),
-    (from_bool_query, {"regexp": {"a": "x~y"}}, "$.regexp.a", "Lucene"),
+    *(
+        (from_bool_query, {"regexp": {"a": pattern}}, "$.regexp.a", "Lucene")
+        for pattern in (
+            "x~y",
+            r"\\~y",
+            "a&b",
+            "#",
+            "@",
+            '"a"',
+            "<1-9>",
+            "a{,2}",
+            "a{x}",
+            "[]a]",
+            "[^]",
+            "[a-]",
+            r"[\n]",
+            r"\b",
+            "a\\",
+        )
+    ),
+    *(
+        (from_bool_query, {"regexp": {"a": pattern}}, "$.regexp.a", "nothing that it could be about")
+        for pattern in ("*a", "(?i)a", "a|*", "a*?", "a++", "a{2}{3}", "|a", "(|a)", "a||b", "(a|)")
+    ),
+    (from_bool_query, {"regexp": {"a": "a|"}}, "$.regexp.a", "ends with |"),
     (from_bool_query, {"exists": {}}, "$.exists", "a string was expected"),
+    (from_bool_query, {"exists": {"field": "a", "boost": 3}}, "$.exists", "boost"),
+    (from_bool_query, {"match_all": {"x": 1}}, "$.match_all", "leave it out"),
+    (from_bool_query, {"match_all": []}, "$.match_all", "an object was expected"),
+    (from_bool_query, {"match_none": {"boost": 1}}, "$.match_none", "boost"),
+    *(
+        (from_bool_query, {"bool": {"minimum_should_match": least, **clauses}}, "$.bool", "number of branches")
+        for least, clauses in [
+            *(("garbage", {}), (1, {"must": {"match_all": {}}}), (None, {}), (-1, {})),
+            *((True, {"should": {"match_all": {}}}), (1.0, {"should": {"match_all": {}}}), ([1], {})),
+        ]
+    ),
+    *(
+        (from_bool_query, {"match": {"a": {"query": "x", "operator": operator}}}, "$.match.a", said)
+        for operator, said in (("xor", "and or or"), ("", "and or or"), (None, "a string"), (1, "a string"))
+    ),
+    (from_bool_query, {"match": {"a": {"query": "", "operator": "xor"}}}, "$.match.a", "and or or"),
+    (from_bool_query, {"match": {"a": {"query": "x", "value": "y"}}}, "$.match.a", "value"),
+    (from_bool_query, {"wildcard": {"a": {"value": "x", "wildcard": "y"}}}, "$.wildcard.a", "keep one"),
+    (from_bool_query, {"prefix": {"a": {"value": "x", "case_insensitive": "false"}}}, "$.prefix.a", "true or false"),
+    (
+        from_bool_query,
+        {"term": {"a": {"value": "x", "case_insensitive": True, "boost": 2}}},
+        "$.term.a",
+        "leave one of the two out",
+    ),
+    (from_bool_query, {"term": {"a": {"value": 1, "boost": True}}}, "$.term.a", "a number was expected"),
+    (from_bool_query, {"terms": {"a": [1], "boost": None}}, "$.terms.a", "a number was expected"),
+    (from_event_pattern, {"a": [{"numeric": ["=", True]}]}, "$.a[0].numeric", "a number was expected"),
+    (from_event_pattern, {"a": [{"anything-but": {"prefix": [], "suffix": "x"}}]}, "$.a[0].anything-but", "empty"),
+    (from_event_pattern, {"a": [{"wildcard": r"x\y"}]}, "$.a[0].wildcard", "backslash"),
+    (from_event_pattern, {"a": [{"wildcard": "x\\"}]}, "$.a[0].wildcard", "backslash"),
 ]
 
 
@@ -192,6 +283,67 @@ def test_what_has_no_counterpart_is_refused_with_its_path(kind: Any, foreign: An
         kind(foreign)
     assert (caught.value.code, caught.value.path) == ("import.unsupported", path)
     assert said in caught.value.message
+
+
+WITH_NUMBER: list[tuple[Any, Callable[[Any], Any]]] = [
+    (from_bool_query, lambda number: {"term": {"a": number}}),
+    (from_bool_query, lambda number: {"terms": {"a": ["x", number]}}),
+    (from_bool_query, lambda number: {"range": {"a": {"gt": number}}}),
+    (from_bool_query, lambda number: {"term": {"a": {"value": 1, "boost": number}}}),
+    (from_bool_query, lambda number: {"terms": {"a": [1], "boost": number}}),
+    (from_bool_query, lambda number: {"match": {"a": {"query": "x", "boost": number}}}),
+    (from_bool_query, lambda number: {"match": {"a": number}}),
+    (from_bool_query, lambda number: {"match_all": {"boost": number}}),
+    (from_bool_query, lambda number: {"bool": {"minimum_should_match": number}}),
+    (from_bool_query, lambda number: {"bool": {"must": [number]}}),
+    (from_event_pattern, lambda number: {"a": ["x", number]}),
+    (from_event_pattern, lambda number: {"a": [{"numeric": ["=", number]}]}),
+    (from_event_pattern, lambda number: {"a": [{"numeric": [">", 0, "<", number]}]}),
+    (from_event_pattern, lambda number: {"a": [{"anything-but": [number]}]}),
+    (from_event_pattern, lambda number: {"a": [{"exists": number}]}),
+    (from_event_pattern, lambda number: {"a": number}),
+]
+
+
+@pytest.mark.parametrize("place", range(len(WITH_NUMBER)))
+@pytest.mark.parametrize("number", [10**400, -(10**5000), 2**63, math.nan, math.inf, -math.inf], ids=type)
+def test_a_number_that_no_attribute_holds_is_refused_where_it_stands(place: int, number: Any) -> None:
+    kind, around = WITH_NUMBER[place]
+    with pytest.raises(Refused) as caught:
+        kind(around(number))
+    assert caught.value.code in ("import.unsupported", "value.integer_range", "value.not_finite", "weights.range")
+    assert re.match(r"\$\.(?!expression)", caught.value.path)
+    assert len(caught.value.message) < 250
+
+
+def test_an_expression_that_is_none_is_not_made_one_by_what_is_put_around_it() -> None:
+    for pattern in ("a)b(c", "a(", ")", "(a", "[z-a]", "a{3,2}", "a{1001}"):
+        with pytest.raises(Refused) as caught:
+            from_bool_query({"regexp": {"a": pattern}})
+        assert (caught.value.code, caught.value.path) == ("pattern.syntax", "$.regexp.a")
+
+
+@given(st.text(r"ab^$()[]{}|*+?.\\-dn2,~\n", max_size=8))
+@settings(max_examples=1000)
+def test_any_expression_is_one_by_itself_or_refused(pattern: str) -> None:
+    try:
+        tree = from_bool_query({"regexp": {"a": pattern}})
+    except Refused as refused:
+        path = refused.path
+    else:
+        assert isinstance(tree, Matches)
+        compile_pattern(tree.pattern.removeprefix("(?s:").removesuffix(")"))
+        path = "$.regexp.a"
+    assert path == "$.regexp.a"
+
+
+@pytest.mark.parametrize("kind", [from_event_pattern, from_bool_query])
+def test_what_is_quoted_may_be_nested_without_end(kind: Any) -> None:
+    foreign: list[Any] = []
+    for _ in range(100_000):
+        foreign = [foreign]
+    with pytest.raises(Refused, match=r"but \[\[.* was found"):
+        kind(foreign)
 
 
 @pytest.mark.parametrize("kind", [from_event_pattern, from_bool_query])
