@@ -17,7 +17,9 @@ from schemas.texts import analyser
 KEPT = 2**16
 """So many predicates are remembered; then remembering begins anew."""
 
-_TOKEN = re.compile(r"'[^']*+(?:''[^']*+)*+'|\w++|[^\s\w]")
+_TOKEN = re.compile(r"'[^']*+(?:''[^']*+)*+'|[\w.]++|[^\s\w]")
+"""What stands beside a point is one word with it, as in the grammar: in ``1.and`` there is no connective."""
+
 _UNUSUAL = re.compile(r"[\"`;]|--|/\*")
 """Quoted names and comments, in which a word may be no connective, and the sign that ends a filter."""
 
@@ -58,8 +60,8 @@ def quick_filter(text: str) -> Expression | None:
         token, place = found[0], found.end()
         word = token.lower() if token.isalpha() else token
         if inner or (start >= 0 and token == "("):
-            listed = _LISTED.match(text, place)
-            if listed is not None and not inner:
+            listed = None if inner else _LISTED.match(text, place)
+            if listed is not None:
                 place = listed.end()
             else:
                 inner += (token == "(") - (token == ")")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +34,44 @@ def test_a_text_that_is_read_quickly_is_read_as_by_the_parser(text: str) -> None
     quick = quick_filter(text)
     if quick is not None:
         assert quick == parse_filter(text)
+
+
+PIECES = (
+    "a", "b", "a.b", "and", "or", "AND", "not", "between", "in", "exists", "true", "time", "is null", "mod",
+    "1", "1.", ".5", "1e5", "1e", "0x", "-", "'x'", "'", "=", "!=", "<", "^", "(", ")", ",", ".", "&&", "|", "_", "é",
+    " ", " ", "\n", " a = 1", " b = 'x'", " and ", " or ", "a=1", "c in ('y')", "²", "\x1c", "\u200b",
+)  # fmt: skip
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=4), st.sampled_from(["", " "]), st.lists(st.sampled_from(PIECES)))
+def test_words_and_signs_without_blanks_between_them_are_read_as_by_the_parser(
+    before: list[str], blank: str, after: list[str]
+) -> None:
+    text = f"a = {''.join(before)}and{blank}b = 2{''.join(after)}"
+    quick = quick_filter(text)
+    if quick is not None:
+        assert quick == parse_filter(text)
+
+
+@pytest.mark.parametrize("text", ["a = 1.and b = 2", "a = 1 or.5 < b", "a = 1 and.b = 2", "a = 1.5.or b = 2"])
+def test_a_connective_beside_a_point_is_none(text: str) -> None:
+    assert quick_filter(text) is None
+    with pytest.raises(Refused):
+        parse_filter(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = 'x'and b = 2", "(a=1)and(b=2)", "a = 'x'or(b = 2)and a.b=1", "a < 1.5 and a = 1. or a = .5"]
+)
+def test_a_connective_beside_a_quote_or_parenthesis_is_one(text: str) -> None:
+    assert quick_filter(text) == parse_filter(text) is not None
+
+
+def test_a_text_that_is_left_to_the_parser_is_left_in_linear_time() -> None:
+    started = time.process_time()
+    assert quick_filter("a in ((" + "1 " * 100_000) is None
+    assert time.process_time() - started < 5.0  # a minute and more when each word looks for the end of the list
 
 
 @pytest.mark.parametrize(
