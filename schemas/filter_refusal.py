@@ -51,6 +51,7 @@ def place_in(text: str, start: int) -> str:
 
 def _scene(parser: Lark, text: str) -> Scene:
     stepper: Any = parser.parse_interactive(text)  # half of its methods are not typed
+    stepper.parser_state.parse_conf.callbacks = {}  # nothing is built, which would take a third of the time
     last: deque[Token] = deque(maxlen=3)
     try:
         for token in stepper.iter_parse():
