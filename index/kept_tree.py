@@ -13,7 +13,7 @@ from schemas.json_deep import decode_deep
 from schemas.wire_expression import encode_expression, expression_of
 
 DEEPEST = 200
-"""Levels of a tree that is kept as it is, the default of limits.depth: the codec takes 400 of Python's 1,000 frames."""
+"""Levels of a tree that is kept as it is, the default of limits.depth: the codec takes 402 of Python's 1,000 frames."""
 
 SHORT = 12 * DEEPEST
 """A tree of at most so many bytes in MessagePack is never deeper: a NOT takes 12 of them, an AND or OR more."""
@@ -33,9 +33,9 @@ def restored(found: Kept) -> Expression:
 
 
 def _is_deep(expression: Expression) -> bool:
-    """Return whether a tree has more than `DEEPEST` levels."""
+    """Return whether a tree has more than `DEEPEST` connectives one inside another."""
     level = [expression]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST + 1):
         level = [arg for node in level for arg in _arguments(node)]
         if not level:
             return False

@@ -108,11 +108,11 @@ def _check_tree(expression: Expression, limits: Limits, path: str, mode: Mode | 
 
 
 def _leaves(expression: Expression, limits: Limits, path: str) -> Iterator[tuple[Leaf, Trail]]:
-    """Yield the leaves as written, with their trails; refuse what is too deep. A leaf alone has depth 1."""
-    stack: list[tuple[Expression, Trail, int]] = [(expression, ROOT, 1)]
+    """Yield the leaves as written, with their trails; refuse the connective that stands inside too many others."""
+    stack: list[tuple[Expression, Trail, int]] = [(expression, ROOT, 0)]
     while stack:
         node, trail, depth = stack.pop()
-        if depth > limits.depth:
+        if depth >= limits.depth and _joins(node):
             raise Refused(
                 "expression.too_deep",
                 f"the expression is nested deeper than {limits.depth} levels (setting limits.depth); flatten ANDs in "
@@ -126,3 +126,8 @@ def _leaves(expression: Expression, limits: Limits, path: str) -> Iterator[tuple
             stack.append((node.arg, (trail, -1), depth + 1))
         else:
             yield node, trail
+
+
+def _joins(node: Expression) -> bool:
+    """Return whether a node is a connective with something in it: AND and OR of nothing are as good as predicates."""
+    return isinstance(node, Not) or (isinstance(node, And | Or) and bool(node.args))

@@ -38,7 +38,7 @@ from schemas.filter_operands import Instant, Operand, place_of, text_of, value_o
 from schemas.filter_printer import TEXT_LIMITS
 
 Built: TypeAlias = tuple[Expression, int]
-"""A tree and its depth; a predicate alone has depth 1."""
+"""A tree and its depth; a predicate alone has depth 0."""
 
 Part = TypeVar("Part")
 """What a finished part of the text becomes."""
@@ -83,7 +83,7 @@ class Condition(NamedTuple):
         except Refused as refused:
             message = MESSAGES.get(refused.code, refused.message)
             raise Refused(refused.code, message, place_of(self.place(refused.path, operand))) from None
-        return (Not(leaf), 2) if self.negated else (leaf, 1)
+        return (Not(leaf), 1) if self.negated else (leaf, 0)
 
     def place(self, path: str, operand: Operand) -> Token:
         """Return the token that a path in the leaf means."""

@@ -8,7 +8,7 @@ from schemas.filter_leaf_printer import format_leaf
 from schemas.limits import Limits
 
 MAX_DEPTH = 2_000
-"""Levels of a tree that the text form holds; no setting of ``limits.depth`` allows more."""
+"""Connectives one inside another that the text form holds; no setting of ``limits.depth`` allows more."""
 
 TEXT_LIMITS = Limits(
     depth=MAX_DEPTH, leaves=2**63 - 1, list_length=2**63 - 1, attribute_length=2**63 - 1, record_bytes=2**63 - 1

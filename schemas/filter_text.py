@@ -109,7 +109,7 @@ class _Builder(OperandRules, ConditionRules[Built], Transformer[Token, Built]):
         return Not(arg), _deeper(depth, token)
 
     def constant(self, parts: list[Token]) -> Built:
-        return And(()) if value_of(parts[0]) else Or(()), 1
+        return And(()) if value_of(parts[0]) else Or(()), 0
 
 
 def _joined(kind: type[And | Or], parts: Sequence[Built], token: Token) -> Built:

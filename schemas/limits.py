@@ -21,8 +21,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=2000)],
         Meta(
-            description="Levels of an expression tree, and of objects and arrays inside an event, there up to 300 of "
-            "them."
+            description="Levels of an expression, which are its `and`, `or` and `not` one inside another, and of "
+            "objects and arrays inside an event, there up to 300 of them."
         ),
     ] = 200
     filter_tokens: Annotated[

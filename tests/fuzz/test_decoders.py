@@ -108,7 +108,7 @@ def test_what_is_much_and_allowed_is_right() -> None:
     colliding = ["".join(pair) for pair in _pairs(11)]  # of one hash in Java, and in much that copies it
     event = decode_event(json.dumps(dict.fromkeys(colliding, 1)).encode())
     assert list(event.attributes) == colliding
-    deep = b'{"expression": ' + b'{"op": "not", "arg": ' * 1999 + b'{"op": "exists", "attribute": "a"}' + b"}" * 2000
+    deep = b'{"expression": ' + b'{"op": "not", "arg": ' * 2000 + b'{"op": "exists", "attribute": "a"}' + b"}" * 2001
     assert decode_subscription("s", deep, Limits(depth=2000)).id == "s"
 
 

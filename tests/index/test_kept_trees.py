@@ -41,8 +41,8 @@ def tree(levels: int, kind: str) -> Expression:
     """Return `nested`'s, or one of AND and OR in turn."""
     if kind != "alternating":
         return nested(levels, kind)
-    found = nested(1, "not")
-    for level in range(levels - 1):
+    found = nested(0, "not")
+    for level in range(levels):
         found = NEST["or" if level % 2 else "and"](found)
     return found
 

@@ -122,14 +122,14 @@ def test_the_path_begins_where_the_caller_says() -> None:
 
 
 def nested(depth: int) -> Expression:
-    """Return a tree of so many levels."""
+    """Return a tree of so many connectives one inside another."""
     tree: Expression = A
-    for _ in range(depth - 1):
+    for _ in range(depth):
         tree = Not(tree)
     return tree
 
 
-def test_depth_is_counted_in_levels_and_checked_without_recursion() -> None:
+def test_depth_is_counted_in_connectives_and_checked_without_recursion() -> None:
     check_expression(nested(200))
     for depth in (201, 20_000):
         with pytest.raises(Refused) as raised:

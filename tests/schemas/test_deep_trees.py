@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schemas.avro_codec import AvroSubscriptionDecoder, encode_subscription_avro
 from schemas.errors import Refused
 from schemas.expression import And, Derive, Exists, Expression, In, Not, NotIn, Or
+from schemas.filter_text import format_filter, parse_filter
 from schemas.json_codec import decode_subscription, encode_subscription
 from schemas.json_deep import BadTextError, TooDeepError, decode_deep
 from schemas.limits import Limits
@@ -30,9 +31,9 @@ NEST: dict[str, Callable[[Expression], Expression]] = {
 
 
 def nested(levels: int, kind: str) -> Expression:
-    """Return a tree of so many levels; in "mixed" the three kinds take turns."""
+    """Return a tree of so many connectives one inside another; in "mixed" the three kinds take turns."""
     tree: Expression = NotIn("a", ("x", 1.5), True)
-    for level in range(levels - 1):
+    for level in range(levels):
         tree = NEST[tuple(NEST)[level % 3] if kind == "mixed" else kind](tree)
     return tree
 
@@ -72,6 +73,31 @@ def test_a_tree_of_2000_levels_travels_and_one_of_2001_is_refused(form: str, kin
         assert raised.value.code == "expression.too_deep"
 
 
+@pytest.mark.parametrize("levels", [1, 4, 5, 200, 2_000])
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a = 1", '{"op":"in","attribute":"a","values":[1]}'),
+        ("a != 1", '{"op":"not_in","attribute":"a","values":[1]}'),
+        ("true", '{"op":"and","args":[]}'),
+    ],
+)
+def test_levels_are_connectives_in_text_and_tree_alike_and_a_predicate_is_none(
+    levels: int, text: str, tree: str
+) -> None:
+    for nots, allowed in ((levels, True), (levels + 1, False)):
+        opening, closing = '{"op":"not","arg":', "}"
+        records = (f'{{"filter":"{"not " * nots}{text}"}}', f'{{"expression":{opening * nots}{tree}{closing * nots}}}')
+        for record in records:
+            if allowed:
+                read = decode_subscription("s", record.encode(), Limits(depth=levels)).expression
+                assert same(parse_filter(format_filter(read)), read)
+            else:
+                with pytest.raises(Refused) as raised:
+                    decode_subscription("s", record.encode(), Limits(depth=levels))
+                assert raised.value.code == "expression.too_deep"
+
+
 def test_the_default_depth_is_kept_by_the_slow_way_too() -> None:
     assert same(
         decode_subscription("s", encode_subscription(Subscription("s", nested(200, "and")))).expression,
@@ -100,7 +126,7 @@ def test_what_is_wrong_in_a_deep_tree_is_named_with_its_path() -> None:
         with pytest.raises(Refused) as raised:
             decode_subscription("s", value.replace(old, new).encode(), DEEP)
         assert raised.value.code == code
-        assert path is None or raised.value.path == "$.expression" + ".args[0]" * 1_499 + path
+        assert path is None or raised.value.path == "$.expression" + ".args[0]" * 1_500 + path
     for old, new, code in (
         ('{"expression"', '{"filter":"a exists","expression"', "subscription.filter_or_expression"),
         ('{"expression"', '{"labels":{"a":1},"expression"', "subscription.type"),

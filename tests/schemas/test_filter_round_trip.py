@@ -163,7 +163,7 @@ def test_a_tree_that_is_not_allowed_is_not_printed(tree: Expression, code: str) 
 
 def nested(depth: int) -> Expression:
     tree: Expression = A
-    for level in range(depth - 1):
+    for level in range(depth):
         tree = (Not(tree), And((tree, B)), Or((tree,)))[level % 3]
     return tree
 

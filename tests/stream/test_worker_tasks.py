@@ -82,11 +82,11 @@ def test_the_last_valid_record_of_an_id_wins_by_offset_in_whatever_order_the_row
 def test_trees_of_2000_levels_are_absorbed_and_matched(tmp_path: Path) -> None:
     decoding = Decoding(limits=Limits(depth=2_000))
     text = b'{"op":"in","attribute":"v","values":[1]}'
-    for level in range(1_999):
+    for level in range(2_000):
         text = b'{"op":"%s","args":[%s]}' % (b"or" if level % 2 else b"and", text)
-    trees = {b"nots": b'{"filter":"%sv = 1"}' % (b"not " * 1_998), b"alternating": b'{"expression":%s}' % text}
+    trees = {b"nots": b'{"filter":"%sv = 1"}' % (b"not " * 2_000), b"alternating": b'{"expression":%s}' % text}
     task = AbsorbTask(str(tmp_path), "subscriptions", decoding)
-    deeper = (b"deeper", b'{"filter":"%sv = 1"}' % (b"not " * 2_000))
+    deeper = (b"deeper", b'{"filter":"%sv = 1"}' % (b"not " * 2_001))
     found = list(absorb_batches(task, iter([records(*trees.items(), deeper)])))
     assert [letter.reason for letter in _letters(found)] == ["expression.too_deep"]
     (part,) = map(partition_decoder.decode, rows.values_of(found, rows.SEGMENT))
