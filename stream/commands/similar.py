@@ -30,7 +30,8 @@ def similar(
 ) -> None:
     """List the subscriptions of the live index that say the same as a filter, then those that say nearly the same.
 
-    The order of arguments and listed values, nesting, double negation and shorthand make no difference.
+    The order of arguments and listed values, nesting and shorthand make no difference. A double negation around
+    what scores is a difference in weights: nothing under a NOT scores.
     """
     from schemas.records import Subscription
     from stream.commands.check import expression_of

@@ -104,6 +104,13 @@ def test_leaves_that_the_normal_form_writes_out_are_compared_by_what_they_mean()
     assert relation("a contains all ('x', 'y')", "a = 'y' and a = 'x'") is Relation.WEIGHTS
 
 
+def test_a_double_negation_makes_a_difference_in_weights_around_what_scores_and_none_around_other_predicates() -> None:
+    assert relation("not not a = 1", "a = 1") is Relation.WEIGHTS
+    assert relation("not (not a = 1 and not b = 1)", "a = 1 or b = 1") is Relation.WEIGHTS
+    assert relation("not not a > 1", "a > 1") is Relation.SAME
+    assert relation("not not not a = 1", "not a = 1") is Relation.SAME
+
+
 def test_mode_and_threshold_are_part_of_what_a_subscription_says() -> None:
     text = "a = 1^2 and b exists^3"
     assert relation(text, "b exists^3 and a = 1^2", mode="relaxed") is Relation.SAME
