@@ -84,22 +84,22 @@ def joined(connective: type[And | Or], args: Sequence[Expression]) -> Expression
 
 def number(found: Any, path: str) -> int | float:
     """Return a number that an attribute may have; what is none is refused."""
-    found = _any_number(found, path)
-    check_number(found, path)
-    return found
+    given = _any_number(found, path)
+    check_number(given, path)
+    return given
 
 
 def weight(found: Any, path: str) -> float:
     """Return a weight; what is none is refused."""
-    found = _any_number(found, path)
-    check_weight(found, path)
-    return float(found)
+    given = _any_number(found, path)
+    check_weight(given, path)
+    return float(given)
 
 
 def _any_number(found: Any, path: str) -> int | float:
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise unsupported(f"a number was expected, but {shown(found)} was found", path)
-    return found
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return found
+    raise unsupported(f"a number was expected, but {shown(found)} was found", path)
 
 
 def flag(options: dict[str, Any], name: str, path: str) -> bool:
