@@ -19,6 +19,7 @@ from stream.commands.shared import (
     text_of,
     tree_of,
 )
+from stream.wording import spell_score
 
 if TYPE_CHECKING:
     from index.constant_core import Core
@@ -55,7 +56,7 @@ def check(
 
     warn(subscription)
     points = match_subscription(subscription, event)
-    typer.echo("no match" if points is None else f"match, score {as_score(points):g}")
+    typer.echo("no match" if points is None else f"match, score {spell_score(as_score(points))}")
     if explain:
         for line in _explanation(subscription.expression, event):
             typer.echo(line)

@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from stream.commands.drawn_nodes import drawn_nodes
 from stream.commands.shared import printable
-from stream.wording import counted
+from stream.wording import counted, spell_score
 
 if TYPE_CHECKING:
     from index.explain.evidence import Evidence
@@ -138,7 +138,7 @@ def _mode(explanation: Explanation) -> str:
     threshold = explanation.subscription.threshold
     if threshold is None:
         return "at least one weighted predicate (mode relaxed)"
-    return f"at least {threshold:g} of the weights (mode threshold)"
+    return f"at least {threshold:.15g} of the weights (mode threshold)"
 
 
 def _seen(found: Evidence, holds: bool) -> Text:
@@ -189,13 +189,13 @@ def _sum(terms: Sequence[Term], points: int) -> str:
     total = f"{'+' if points >= 0 else ''}{_score(points)}"
     if not terms or len(terms) > SHOWN_VALUES or all(t.event_weight == t.weight == 1.0 for t in terms):
         return total
-    return f"{total} = {' + '.join(f'{term.event_weight:g} × {term.weight:g}' for term in terms)}"
+    return f"{total} = {' + '.join(f'{term.event_weight:.15g} × {term.weight:.15g}' for term in terms)}"
 
 
 def _score(points: int) -> str:
     from index.oracle import as_score
 
-    return f"{as_score(points):.6g}"
+    return spell_score(as_score(points))
 
 
 def _listed(values: Sequence[Value]) -> str:

@@ -21,7 +21,7 @@ from stream.commands.shared import (
     write_line,
 )
 from stream.console import console
-from stream.wording import counted
+from stream.wording import counted, spell_score
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,6 +169,6 @@ def _table(rows: Iterable[_Match], title: str, shown: Console) -> Table:
     from rich.text import Text
 
     for row in rows:
-        texts = (row.time, row.subscription, f"{row.score:.6g}", str(row.rank), row.event, row.labels)
+        texts = (row.time, row.subscription, spell_score(row.score), str(row.rank), row.event, row.labels)
         table.add_row(*(Text(printable(text)) for text in texts))
     return table

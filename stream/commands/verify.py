@@ -12,7 +12,7 @@ from stream.commands.looking import IndexOption, VersionOption, look_into
 from stream.commands.shared import ConfigOption, JsonOption, SetOption, give_way, printable, say, write_line
 from stream.console import console
 from stream.exit_codes import FAILURE
-from stream.wording import counted
+from stream.wording import counted, spell_score
 
 if TYPE_CHECKING:
     from index.ratify import Difference, Report
@@ -105,7 +105,7 @@ def _sentence(difference: Difference) -> str:
     from index.oracle import as_score
 
     def spell(points: int | None) -> str:
-        return "no match" if points is None else f"a match of score {as_score(points):g}"
+        return "no match" if points is None else f"a match of score {spell_score(as_score(points))}"
 
     found, expected = spell(difference.found), spell(difference.expected)
     if difference.expected_rank is not None:
