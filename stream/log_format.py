@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from datetime import UTC, datetime
@@ -33,7 +34,8 @@ def tell_error(log_format: LogFormat, error: object) -> None:
     line = f"tocsin: {hide(str(error))}"
     if log_format == "json":
         line = json_line("error", "tocsin", str(error))
-    print(line, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(line, file=sys.stderr, flush=True)
 
 
 class _TextFormatter(logging.Formatter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,6 @@ import msgspec
 from stream import metrics
 from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
-from stream.console import console
 from stream.log_format import LogFormat, json_line
 from stream.secrets import hide
 
@@ -43,7 +44,6 @@ class Reporter:
 
     def __init__(self, interval: float, file: str | None, log_format: LogFormat = "text") -> None:
         self._json = log_format == "json"
-        self._console = console(stderr=True)
         self._interval = interval
         self._file = None if file is None else Path(file)
         self._can_write = True
@@ -51,14 +51,15 @@ class Reporter:
         self._catch_up = CatchUp()
 
     def say(self, sentence: str) -> None:
-        """Write one line."""
+        """Write one line, if anybody reads it."""
         self._write(sentence, {})
 
     def _write(self, sentence: str, more: dict[str, Any]) -> None:
         line = f"{time.strftime('%H:%M:%S')} {hide(sentence)}"
         if self._json:
             line = json_line("info", "tocsin.job", sentence, **more)
-        self._console.print(line, soft_wrap=True)
+        with contextlib.suppress(OSError):  # who read it may have ended, or the disk is full: the job goes on
+            print(line, file=sys.stderr, flush=True)
 
     @property
     def due(self) -> bool:

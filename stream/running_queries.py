@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.errors import TocsinError
+from schemas.errors import TocsinError, first_line
 from stream.batches import BatchFunction
 from stream.checkpoint import starting_offsets
 from stream.endings import ended, machine_ended
@@ -43,6 +43,9 @@ class BatchGate:
                 except Exception as error:
                     self.error = error
                     raise
+                except BaseException as error:  # a library's way to end a process: the query would wait for ever
+                    self.error = RuntimeError(f"{type(error).__name__} in a batch: {first_line(error)}")
+                    raise self.error from error
 
         return guarded
 

@@ -90,8 +90,10 @@ class Stop:
         return max(0.0, self._began + BATCH_SECONDS - time.monotonic()) if self.asked else BATCH_SECONDS
 
     def _abandon(self) -> None:
-        if self._error is not None:
-            self._tell(self._error)
-            os._exit(1)
-        self._say("a batch did not end in time and is abandoned; it runs again at the next start")
-        os._exit(0)
+        try:
+            if self._error is not None:
+                self._tell(self._error)
+            else:
+                self._say("a batch did not end in time and is abandoned; it runs again at the next start")
+        finally:  # though nobody can be told
+            os._exit(0 if self._error is None else 1)

@@ -70,7 +70,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
     job.stop.done()
 
 
-def raising(error: Exception) -> Callable[..., None]:
+def raising(error: BaseException) -> Callable[..., None]:
     def batch(*_: Any) -> None:
         raise error
 
@@ -98,6 +98,15 @@ def test_a_gate_lets_no_batch_through_once_it_is_closed_and_waits_for_the_one_un
     with pytest.raises(Stopping):
         guarded(None, 1)
     assert gate.error is None
+
+
+def test_what_would_end_a_process_ends_the_query(job: Job) -> None:
+    """Neither Py4J nor PySpark would pass it on, and the query would wait for an answer for ever."""
+    query = job.run("events", raising(SystemExit(1)))
+    with pytest.raises(RuntimeError, match="SystemExit in a batch: 1"):
+        query.batch(None, 0)
+    with pytest.raises(TocsinError, match=r"the query of events ended: SystemExit in a batch: 1"):
+        job.queries.check()
 
 
 def test_an_error_of_the_job_s_own_ends_it_as_it_is(job: Job) -> None:
