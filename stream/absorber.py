@@ -18,12 +18,16 @@ from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
 from schemas.texts import set_analyser
 from stream import rows
+from stream.checkpoint import Offsets
 from stream.decoding import Decoding, subscription_decoder
 from stream.partitioners import Placing
 
 
 class AbsorbTask(msgspec.Struct, frozen=True):
-    """What a worker needs to know to absorb one partition of a micro-batch."""
+    """What a worker needs to know to absorb one partition of a micro-batch.
+
+    What was refused below the ``committed`` offsets is a dead letter already: a rebuild of the index reads it again.
+    """
 
     index: str
     topic: str
@@ -32,6 +36,7 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     analyser: str = "words"
     placing: Placing = Placing()
     shards: int = 1
+    committed: Offsets = {}
 
 
 class AbsorbedPartition(msgspec.Struct, frozen=True):
@@ -125,7 +130,8 @@ def _take(
             if subscription is not None and selective is not None:
                 selective.check(subscription)
         except Refused as refused:
-            letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
+            if offset >= task.committed.get(partition, 0):
+                letters.append(DeadLetter(key, value, refused.code, str(refused), task.topic, partition, offset))
             continue
         if id_ not in last or last[id_][0] < offset:
             last[id_] = (offset, subscription)

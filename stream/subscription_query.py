@@ -7,6 +7,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from index.writer import IndexWriter
 from stream import absorber, failpoints, rows
 from stream.batches import QueryBatches
@@ -32,7 +34,7 @@ class SubscriptionBatches(QueryBatches):
         """Absorb one micro-batch; safe to run again."""
         started = perf_counter_ns()
         end = batch_end_offsets(self.checkpoint, batch, self.task.topic)
-        absorb = partial(absorber.absorb_batches, self.task)
+        absorb = partial(absorber.absorb_batches, msgspec.structs.replace(self.task, committed=self.output.committed))
         answers = pass_through_workers(
             frame,
             lambda: self.reread.frame(frame.sparkSession, batch, end),

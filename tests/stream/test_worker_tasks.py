@@ -103,6 +103,18 @@ def test_a_record_without_a_key_is_a_dead_letter(tmp_path: Path) -> None:
     assert part.segment.count == 1
 
 
+def test_what_was_refused_before_is_no_dead_letter_again_when_the_topic_is_read_anew(tmp_path: Path) -> None:
+    """A rebuild of the index reads records whose dead letters were committed; what is right among them counts."""
+    batch = records((b"a", {"filter": "x ="}), (b"b", {"filter": "x = 1"}), (b"c", {"filter": "x ="}))
+    for committed, letters in (({}, [0, 2]), ({0: 1}, [2]), ({0: 3}, []), ({1: 3}, [0, 2])):
+        task = AbsorbTask(str(tmp_path), "subscriptions", Decoding(), committed=committed)
+        found = list(absorb_batches(task, iter([batch])))
+        assert [letter.offset for letter in _letters(found)] == letters
+        (part,) = (partition_decoder.decode(value) for value in rows.values_of(found, rows.SEGMENT))
+        assert part.segment is not None
+        assert part.segment.count == 1
+
+
 def test_a_partition_without_records_makes_no_rows(tmp_path: Path) -> None:
     assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([records()]))) == []
 
