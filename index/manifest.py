@@ -55,7 +55,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     source
         Where the subscriptions come from; opaque here.
     created
-        UTC, for the eye only.
+        UTC, as ISO 8601; `published` is the same in seconds.
     absorbed
         Partition of the subscriptions topic to the next offset to read: all before it is in this version.
     segments
@@ -76,6 +76,11 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     segments: tuple[SegmentEntry, ...]
     analyser: str
     shards: int = 1
+
+    @property
+    def published(self) -> float:
+        """When it was made, in seconds after 1970; 0 for the empty index."""
+        return datetime.fromisoformat(self.created).timestamp() if self.created else 0.0
 
     def successor(
         self,

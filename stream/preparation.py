@@ -111,7 +111,7 @@ class Preparation:
         index, topic = self.place.address, topics.subscriptions.topic
         manifest, end = latest(index), self.ends.of(topic)
         kept = removals_kept_seconds(self.settings)
-        removals = Removals(self.place.folder, topic, kept, manifest.absorbed)
+        removals = Removals(self.place.folder, topic, kept, manifest.absorbed, manifest.published)
         if manifest.version and (forgotten := removals.forgotten(end)) is not None:
             self.say(forgotten)
             begin_anew(self.place)

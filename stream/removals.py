@@ -44,14 +44,16 @@ class Removals:
         For how long that keeps removals.
     absorbed
         What the index has absorbed.
+    published
+        When its latest version was published, in seconds after 1970.
     """
 
-    def __init__(self, folder: Path, topic: str, kept_seconds: float, absorbed: Offsets) -> None:
+    def __init__(self, folder: Path, topic: str, kept_seconds: float, absorbed: Offsets, published: float) -> None:
         self._file = folder / FILE
         self._topic = topic
         self._kept = kept_seconds
         self._known = dict(absorbed)
-        self._at = _written(folder)
+        self._at = _written(folder, published)
         self._pending: tuple[float, Offsets] | None = None
 
     def forgotten(self, end: Offsets) -> str | None:
@@ -113,13 +115,14 @@ def _covers(absorbed: Offsets, end: Offsets) -> bool:
     return all(absorbed.get(partition, 0) >= offset for partition, offset in end.items())
 
 
-def _written(folder: Path) -> float:
+def _written(folder: Path, published: float) -> float:
     """Return the time that the file says.
 
-    Without it, as in an index of an earlier release, the last batch that was absorbed says when the job still ran.
+    Without it the last batch that was absorbed says when the job still ran, as in an index of an earlier release, or
+    the latest version, as where an index in an object store has outlived the checkpoint.
     """
     try:
         return _decoder.decode((folder / FILE).read_bytes()).time
     except (OSError, msgspec.DecodeError):
         commits = (folder / "progress" / "commits").glob("*")
-        return max((commit.stat().st_mtime for commit in commits), default=time.time())
+        return max((commit.stat().st_mtime for commit in commits), default=published)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from index.manifest import read_manifest
+from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from stream import removals
 from stream.removals import RUNNING_SECONDS, Removals
@@ -34,11 +36,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def stood_still(folder: Path, clock: Clock, seconds: float) -> Removals:
     """Return what a job has that starts so long after one that held all up to offset 5."""
-    before = Removals(folder, "subs", DAY, {})
+    before = Removals(folder, "subs", DAY, {}, 0.0)
     before.begin()
     before.look({0: 5}, {0: 5})
+    published = clock.now
     clock.now += seconds
-    return Removals(folder, "subs", DAY, {0: 5})
+    return Removals(folder, "subs", DAY, {0: 5}, published)
 
 
 def test_who_stood_still_for_longer_than_removals_are_kept_begins_anew(tmp_path: Path, clock: Clock) -> None:
@@ -50,7 +53,7 @@ def test_who_stood_still_for_longer_than_removals_are_kept_begins_anew(tmp_path:
 def test_who_did_not_or_has_missed_nothing_goes_on(tmp_path: Path, clock: Clock) -> None:
     assert stood_still(tmp_path, clock, DAY - 60).forgotten({0: 6, 1: 3}) is None
     assert stood_still(tmp_path, clock, 9 * DAY).forgotten({0: 5, 1: 0}) is None
-    assert Removals(tmp_path, "subs", DAY, {0: 5}).forgotten({0: 6}) is None, "the start before has looked"
+    assert Removals(tmp_path, "subs", DAY, {0: 5}, 0.0).forgotten({0: 6}) is None, "the start before has looked"
 
 
 def test_a_running_job_that_is_never_quite_at_the_end_goes_on(tmp_path: Path, clock: Clock) -> None:
@@ -90,7 +93,7 @@ def test_a_time_that_can_not_be_written_down_ends_nothing(tmp_path: Path, clock:
 
 
 def test_a_topic_that_keeps_removals_for_no_time_does_not_end_a_running_job(tmp_path: Path, clock: Clock) -> None:
-    running = Removals(tmp_path, "subs", 0.0, {})
+    running = Removals(tmp_path, "subs", 0.0, {}, 0.0)
     running.begin()
     for offset in range(5):
         clock.now += RUNNING_SECONDS
@@ -104,5 +107,20 @@ def test_an_index_of_an_earlier_release_was_up_to_date_when_it_last_absorbed_som
         (commits / str(number)).touch()
         then = time.time() - days * DAY
         os.utime(commits / str(number), (then, then))
-    assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}).forgotten({0: 6}) is not None
-    assert Removals(tmp_path, "subs", 4 * DAY, {0: 5}).forgotten({0: 6}) is None
+    assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}, 0.0).forgotten({0: 6}) is not None
+    assert Removals(tmp_path, "subs", 4 * DAY, {0: 5}, 0.0).forgotten({0: 6}) is None
+
+
+def test_an_index_that_has_outlived_the_checkpoint_was_up_to_date_when_its_latest_version_was_published(
+    tmp_path: Path, clock: Clock
+) -> None:
+    published = clock.now - 3 * DAY
+    assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}, published).forgotten({0: 6}) is not None
+    assert Removals(tmp_path, "subs", 4 * DAY, {0: 5}, published).forgotten({0: 6}) is None
+    assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}, published).forgotten({0: 5}) is None, "nothing was written since"
+
+
+def test_a_version_knows_when_it_was_published(tmp_path: Path) -> None:
+    before = time.time()
+    version = IndexWriter(tmp_path).publish([], ["s"], {0: 1})
+    assert before - 0.001 <= read_manifest(tmp_path, version).published <= time.time()
