@@ -42,8 +42,17 @@ PASSING = (
     KafkaError._TIMED_OUT,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError._WAIT_COORD,
+    KafkaError._TIMED_OUT_QUEUE,
 )
-"""Errors that pass: right after a topic was made, or a broker came back, leaders and coordinators are not known yet."""
+"""Errors that pass: right after a topic was made, or a broker came back, leaders and coordinators are not known yet.
+
+A new leader does not tell where a partition ends before its followers have come so far, and one whose disk fails has a
+successor soon. All are errors after which librdkafka itself looks for leaders anew, or tries again, where it does so.
+"""
 
 LOG = logging.getLogger("tocsin.kafka")
 """Takes the clients' own log lines, which would else go to the terminal; the job sends it to its log file."""
