@@ -44,7 +44,6 @@ class EventBatches(QueryBatches):
         version = self._pinned_version(batch)
         failpoints.reach("events.pinned")
         waited = perf_counter_ns()
-        spool.clear(Path(self.task.spool.folder))
         task = msgspec.structs.replace(self.task, version=version, committed=self.output.committed)
         answers = pass_through_workers(
             frame,
@@ -80,6 +79,8 @@ class EventBatches(QueryBatches):
 
 
 def _answers(frame: DataFrame, task: matcher.MatchTask, end: Offsets) -> DataFrame:
+    """Return a pass's plan; what the pass before has spooled, of this micro-batch or another, is of no more use."""
+    spool.clear(Path(task.spool.folder))
     if task.shards > 1:
         return match_shards(frame, task, partitions=max(end) + 1)
     return mapped(frame, partial(matcher.match_batches, task))

@@ -26,7 +26,7 @@ def bounded(plan: SpoolPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     """Pass batches on until ``inline_bytes`` have gone by; write the rest to a file and yield one row that names it.
 
     Order is kept: the row of the file stands where its rows would. A task that is run again writes a new file; the
-    driver empties the folder when no batch is under way.
+    driver empties the folder before each pass.
     """
     passed = 0
     for batch in batches:
@@ -71,6 +71,6 @@ def _expand_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def clear(folder: Path) -> None:
-    """Remove all spooled files: called when no micro-batch of the query is under way."""
+    """Remove all spooled files: called when no pass of the query's is under way."""
     for file in folder.glob("*.arrow"):
         file.unlink(missing_ok=True)
