@@ -30,13 +30,21 @@ from schemas.errors import TocsinError, first_line
 SLICE = 8 * 2**20
 """Bytes that are sent or fetched at a time: parts of an upload have at least five mebibytes in S3."""
 
+ABANDONED_SECONDS = 3 * 3600.0
+"""From that age on a copy that is still being written is taken for that of a fetcher which was killed.
+
+A fetcher makes its copy young with each slice; between the last one and the copy's name there are only the check and
+the sync.
+"""
+
 
 class RemoteFiles:
     """The operations of `index.files` for one index directory in an object store.
 
     Copies of segments and dead sets are kept by name: these never change. A copy is checked before it has its name, so
     none is half-written or unchecked, whichever process fetched it. One that turns out damaged is fetched once more
-    (`forget`), and copies of objects that are gone are removed when something new is fetched.
+    (`forget`), and copies of objects that are gone are removed when something new is fetched, as are those that were
+    never finished.
     """
 
     def __init__(self, root: str) -> None:
@@ -144,7 +152,7 @@ class RemoteFiles:
         return self._cache / path.key
 
     def _fetch(self, path: RemotePath, copy: Path, check: Check) -> None:
-        """Fetch an object, and remove the copies of those that are gone.
+        """Fetch an object, and remove the copies of those that are gone and what killed fetchers have left of theirs.
 
         Copies are listed before objects: what another process fetches meanwhile is of an object that the list may lack.
         """
@@ -156,6 +164,9 @@ class RemoteFiles:
         kept = self.ages(path.parent, "")
         for name in copies:
             if name not in kept and not name.endswith(local_files.TEMPORARY):
+                local_files.remove(copy.parent / name)
+        for name, age in local_files.ages(copy.parent, local_files.TEMPORARY).items():
+            if age > ABANDONED_SECONDS:
                 local_files.remove(copy.parent / name)
 
 

@@ -30,7 +30,7 @@ from index.merge import merge
 from index.merge_policy import MergePlan
 from index.pins import pin_latest, pinned_versions, unpin_before
 from index.reader import IndexReader
-from index.remote_files import RemoteFiles
+from index.remote_files import ABANDONED_SECONDS, RemoteFiles
 from index.remote_path import RemotePath
 from index.segment import write_segment
 from index.writer import IndexWriter
@@ -241,6 +241,22 @@ def test_copies_of_objects_that_are_gone_go_when_others_come(layout: IndexDirect
     IndexReader(layout, [ENGINE]).at(3)
     folder = cached(layout, entry.segment.name).parent
     assert files.names(folder) == [f"{entry.segment.name}.seg"]
+
+
+def test_what_a_killed_fetcher_has_left_goes_when_it_is_hours_old(layout: IndexDirectory) -> None:
+    add(layout, "a")
+    IndexReader(layout, [ENGINE]).at(1)
+    first = cached(layout, latest(layout).segments[0].segment.name)
+    abandoned, under_way = (first.with_name(f"{name}{files.TEMPORARY}") for name in ("x.seg.0", "y.seg.1"))
+    for path in (abandoned, under_way):
+        path.write_bytes(b"a part")
+    then = time.time() - ABANDONED_SECONDS - 1
+    os.utime(abandoned, (then, then))
+    add(layout, "b")
+    IndexReader(layout, [ENGINE]).at(2)
+    assert not abandoned.exists()
+    assert under_way.exists()
+    assert first.exists()
 
 
 def test_a_large_segment_is_sent_and_fetched_in_parts(layout: IndexDirectory) -> None:
