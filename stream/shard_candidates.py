@@ -2,7 +2,7 @@
 
 Each shard sees every event. A row stands in the partition of its event, and the order by `ORDER` brings an event's head
 first and then the matches of all shards, best first: by falling score, then by rising id, bytes of UTF-8. So sorting
-them is merging them, exactly, and what Spark sorts need not fit the memory.
+them is merging them, exactly, and what Spark sorts need not fit the memory. A dead letter stands before the heads.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def shard_candidates(task: MatchTask, shard: Shard, batches: Iterator[pa.RecordB
     task
         The micro-batch's constants.
     shard
-        Which one; the first also reports what needs no index: dead letters, counts of records, times of publication.
+        Which one; the first also reports what all of them count: records and times of publication.
     batches
         As for `stream.matcher.match_batches`.
 
@@ -90,13 +90,15 @@ class ShardRun(Run):
     """A task under way with one shard."""
 
     def answer(self, matched: Matched) -> Iterator[pa.RecordBatch]:
-        """Yield the matches of some events, unranked and uncounted, and in the first shard the dead letters."""
+        """Yield the matches of some events, unranked, and the dead letters, both uncounted.
+
+        Every shard tells its letters: each decodes for itself, and a registry may refuse one what it gives another.
+        """
         if len(matched.found.event):
             yield _heads(self.task, matched)
             yield from _candidates(matched)
-        if matched.letters and self._is_first:
+        if matched.letters:
             yield _dead_letters(matched.letters)
-            self.counts.dead_letters += len(matched.letters)
 
     def marks(self, batch: pa.RecordBatch, always: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield nothing: how far the events are answered is known when they are merged."""
@@ -104,13 +106,9 @@ class ShardRun(Run):
 
     def finish(self) -> None:
         """Leave to the first shard what all of them have counted."""
-        if not self._is_first:
+        if self.shard is not None and self.shard.number > 0:
             self.counts.records = 0
             self.millis = []
-
-    @property
-    def _is_first(self) -> bool:
-        return self.shard is None or self.shard.number == 0
 
 
 def _heads(task: MatchTask, matched: Matched) -> pa.RecordBatch:

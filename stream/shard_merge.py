@@ -44,7 +44,7 @@ class Merge:
     Attributes
     ----------
     counts
-        Of the matches.
+        Of the matches and the dead letters.
     eventless
         Rows for the driver that belong to no event; it looks for them outside of spooled files.
     """
@@ -56,6 +56,7 @@ class Merge:
         self._place: tuple[int, int] | None = None
         self._key: bytes | None = None
         self._head: Head | None = None
+        self._refused = False
         self._matches = 0
         self._of_event: list[tuple[bytes, int, bytes]] = []
         self._marked = 0
@@ -84,12 +85,24 @@ class Merge:
         yield from self._flush()
 
     def _take(self, kind: int, score: int, key: bytes | None, value: bytes) -> None:
+        """Take a row of the event under way, or of none.
+
+        Of an event that some shards could not decode one dead letter is left, the first: what the others have matched
+        is a part of the answer, and would come again when who reads the letter publishes the event once more.
+        """
+        if self._refused:
+            return
         if kind == CANDIDATE:
             self._take_match(score, key or b"", value)
-        elif kind != HEAD:
-            self._take_row(kind, key, value)
-        elif self._head is None:  # the other shards' heads of this event are the same
-            self._key, self._head = key, _head_decoder.decode(value)
+        elif kind == HEAD:
+            if self._head is None:  # the other shards' heads of this event are the same
+                self._key, self._head = key, _head_decoder.decode(value)
+        elif kind == rows.DEAD_LETTER:
+            self._refused = True
+            self.counts.dead_letters += 1
+            self._add(kind, key, value)
+        else:
+            self.eventless.append(rows.record_batch(kind, [key], [value]))
 
     def _take_match(self, score: int, id_: bytes, labels: bytes) -> None:
         """Count and answer a match, unless the event has all that it wants: the better ones have come before."""
@@ -105,13 +118,6 @@ class Merge:
         ref, body = _parts(head)
         self._add(rows.NOTIFICATION, id_, encode_notification(id_, score, self._matches, ref, labels, body))
 
-    def _take_row(self, kind: int, key: bytes | None, value: bytes) -> None:
-        assert self._place is not None
-        if self._place[1] == LAST:
-            self.eventless.append(rows.record_batch(kind, [key], [value]))
-        else:
-            self._add(kind, key, value)
-
     def _leave_event(self) -> Iterator[pa.RecordBatch]:
         """End the event under way; where a transaction may end is said about as often as `stream.matcher` does."""
         if self._place is None or self._place[1] == LAST:
@@ -123,7 +129,7 @@ class Merge:
             self._mark_due, self._marked = False, self.counts.matches
             yield from self._flush()
             yield rows.mark({self._place[0]: self._place[1] + 1})
-        self._head, self._matches, self._of_event = None, 0, []
+        self._head, self._refused, self._matches, self._of_event = None, False, 0, []
 
     def _add(self, kind: int, key: bytes | None, value: bytes) -> None:
         self._rows.append((kind, key, value))

@@ -15,9 +15,11 @@ import pytest
 from index.manifest import latest
 from index.shards import Shard
 from index.writer import IndexWriter
-from stream import pieces, rows, spool
+from schemas.errors import Refused
+from schemas.records import Event
+from stream import matcher, pieces, rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
-from stream.decoding import Decoding
+from stream.decoding import Decoding, EventDecoder, event_decoder
 from stream.matcher import MatchTask, match_batches
 from stream.parts import Parts, Row
 from stream.shard_candidates import ORDER, SCHEMA, shard_candidates
@@ -95,6 +97,10 @@ def through(task: MatchTask, batches: Sequence[pa.RecordBatch], at_once: int = 5
         for number in reversed(range(task.shards))
         for batch in shard_candidates(task, Shard(number, task.shards), iter(batches))
     ]
+    return merged(task, matched, at_once)
+
+
+def merged(task: MatchTask, matched: Sequence[pa.RecordBatch], at_once: int = 50) -> list[pa.RecordBatch]:
     order = [(name, "ascending" if up else "descending") for name, up in ORDER]
     gathered = pa.Table.from_batches(matched, SCHEMA).sort_by(order)
     return list(merge_batches(task, iter(gathered.to_batches(at_once))))
@@ -135,6 +141,39 @@ def test_the_bytes_do_not_depend_on_the_number_of_shards(tasks: list[MatchTask],
             expected.dead_letters,
         ]
         assert rows.all_moments(answers) == rows.all_moments(one)
+
+
+def schemaless(decoding: Decoding) -> EventDecoder:
+    """Return the decoder of a worker whose registry does not answer for some events."""
+
+    def decode(value: bytes, time: int | None) -> Event:
+        if b"[3, 3]" in value:
+            raise Refused("registry.unavailable", "down")
+        return event_decoder(decoding)(value, time)
+
+    return decode
+
+
+@pytest.mark.parametrize("emit", ["match", "event"])
+@pytest.mark.parametrize("refusing", [{0}, {1}, {4}, {0, 2, 3}, set(range(5))], ids=str)
+def test_an_event_that_some_shard_can_not_decode_is_one_dead_letter_and_matches_nothing(
+    tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch, refusing: set[int], emit: str
+) -> None:
+    """Each shard's task asks the registry for itself, and may get another answer than the others."""
+    batches = [records(*EVENTS)]
+    one, several = (msgspec.structs.replace(tasks[n], emit=emit) for n in (0, 2))
+    matched: list[pa.RecordBatch] = []
+    for number in range(several.shards):
+        monkeypatch.setattr(matcher, "event_decoder", schemaless if number in refusing else event_decoder)
+        matched += shard_candidates(several, Shard(number, several.shards), iter(batches))
+    answers = merged(several, matched)
+    monkeypatch.setattr(matcher, "event_decoder", schemaless)
+    expected = through(one, batches)
+    for kind in (rows.NOTIFICATION, rows.DEAD_LETTER):
+        assert of_kind(output(answers), kind) == of_kind(output(expected), kind)
+    told, wanted = rows.total_counts(answers), rows.total_counts(expected)
+    assert (told.records, told.matches, told.dead_letters) == (wanted.records, wanted.matches, wanted.dead_letters)
+    assert told.dead_letters == 4, "two of an unknown schema, two that are no events anyway"
 
 
 def test_rows_beyond_what_is_passed_inline_go_to_a_file_in_their_place(tasks: list[MatchTask], tmp_path: Path) -> None:
