@@ -7,14 +7,19 @@ on a replay, so they are the one description of a batch that never changes. `for
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import msgspec
 
+from index import files
 from schemas.errors import TocsinError
 
 Offsets = dict[int, int]
 """Partition to the next offset: everything below it belongs to this batch or an earlier one."""
+
+DROPPED = ".dropped-"
+"""In the name of a checkpoint that nobody reads any more, whose files are being removed."""
 
 
 class Metadata(msgspec.Struct):
@@ -102,6 +107,19 @@ def last_batches(checkpoint: Path) -> tuple[int, int]:
         for folder in ("offsets", "commits")
     )
     return begun, done
+
+
+def drop_checkpoint(checkpoint: Path) -> None:
+    """Remove a checkpoint, all of it or nothing: half of one would let a query go on in the middle of what it read."""
+    if checkpoint.exists():
+        checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}{DROPPED}{files.unique_name()}"))
+        remove_dropped(checkpoint)
+
+
+def remove_dropped(checkpoint: Path) -> None:
+    """Remove what is left of checkpoints that were dropped, by a process that died over it too."""
+    for dropped in checkpoint.parent.glob(f"{checkpoint.name}{DROPPED}*"):
+        shutil.rmtree(dropped)
 
 
 def query_identity(checkpoint: Path) -> str:

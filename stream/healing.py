@@ -9,7 +9,6 @@ differ from what was aborted, which only a consumer that reads uncommitted recor
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from index import files
@@ -19,7 +18,14 @@ from index.inspection import damage
 from index.manifest import latest_version, read_manifest, versions
 from index.pins import pins, read_pin
 from schemas.errors import TocsinError
-from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets, last_batches, query_identity
+from stream.checkpoint import (
+    UnreadableCheckpoint,
+    batch_end_offsets,
+    drop_checkpoint,
+    last_batches,
+    query_identity,
+    remove_dropped,
+)
 from stream.index_place import IndexPlace
 from stream.wording import Say
 
@@ -27,7 +33,8 @@ from stream.wording import Say
 def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> None:
     """See that the latest version of an index, and the one that a batch is pinned to, can be read.
 
-    1. What is damaged of versions that nobody will open again, and pins of other checkpoints, is removed.
+    1. What is damaged of versions that nobody will open again, and pins of other checkpoints, is removed; so is what
+       an index without versions has of the query's progress, unless that tells of versions that were there.
     2. The latest version's files are read whole. If one is damaged, or if versions are missing that the index's
        progress tells of, the directory is renamed, and a new one takes its place. In an object store, where nothing can
        be renamed, the manifests are: what they name is garbage then.
@@ -50,7 +57,12 @@ def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> No
         The directory has another format, or it can't be renamed.
     """
     layout = IndexDirectory.of(place.address)
+    for checkpoint in (place.progress, events_checkpoint):
+        remove_dropped(checkpoint)
     _drop_damaged_manifests(layout, say)
+    if not latest_version(layout) and last_batches(place.progress)[1] < 0:
+        # All of the topic is to be read, whatever is left of a progress that was removed in part.
+        drop_checkpoint(place.progress)
     found = _found_damage(place, topic)
     if found is None:
         _let_go_of_pins(layout, events_checkpoint, say)
@@ -71,8 +83,7 @@ def begin_anew(place: IndexPlace) -> None:
         files.remove(path)
     for version in versions(layout):
         files.remove(layout.manifest(version))
-    if place.progress.exists():
-        shutil.rmtree(place.progress)
+    drop_checkpoint(place.progress)
 
 
 def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
@@ -96,6 +107,7 @@ def _found_damage(place: IndexPlace, topic: str) -> str | None:
     if begun >= 0 and not metadata.exists():
         return f"{metadata} is missing: {index} was removed, in part at least, while the job ran"
     absorbed = read_manifest(index, version).absorbed
+    done = max(done, begun - 1)  # a batch begins when the one before it is done, whatever is left of that one's file
     try:
         read = batch_end_offsets(place.progress, done, topic) if done >= 0 else {}
     except UnreadableCheckpoint as error:

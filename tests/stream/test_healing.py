@@ -16,7 +16,7 @@ from index.manifest import SegmentEntry, latest, latest_version, publish, versio
 from index.pins import pin_latest, pinned_versions, pins
 from schemas.errors import TocsinError
 from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets
-from stream.healing import heal
+from stream.healing import begin_anew, heal
 from stream.index_place import IndexPlace
 from tests.index.crash import build, written
 from tests.pinned import pinned_before
@@ -100,6 +100,10 @@ DAMAGE: dict[str, Callable[[IndexDirectory], object]] = {
     "progress without what Spark wrote first": lambda layout: (layout.root / "progress" / "metadata").unlink(),
     "progress torn": lambda layout: (layout.root / "progress" / "offsets" / "1").write_text("v1\n"),
     "progress lost in part": lambda layout: (layout.root / "progress" / "offsets" / "1").unlink(),
+    "later manifests and the commits lost": lambda layout: (
+        [layout.manifest(version).unlink() for version in versions(layout)[1:]],
+        shutil.rmtree(layout.root / "progress" / "commits"),
+    ),
 }
 
 
@@ -117,6 +121,39 @@ def test_a_damaged_index_is_set_aside_as_it_is_and_said(damage: Callable[[IndexD
     after = {path.relative_to(aside): path.read_bytes() for path in aside.rglob("*") if path.is_file()}
     assert after == before
     assert job.heal() == [], "the new one is whole"
+
+
+def test_an_index_that_was_emptied_in_part_is_read_from_the_beginning(job: Job) -> None:
+    """Spark would go on with the last batch that ``offsets`` has, and the index would hold that one alone."""
+    shutil.rmtree(job.layout.pins)
+    shutil.rmtree(job.layout.manifests)
+    shutil.rmtree(job.index / "progress" / "commits")
+    assert job.heal() == []
+    assert not (job.index / "progress").exists()
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_who_dies_while_an_index_is_emptied_leaves_all_of_its_progress_or_nothing(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rmtree = shutil.rmtree
+
+    def die_half_way(path: Path) -> None:
+        rmtree(path / "commits")
+        raise Killed
+
+    place = IndexPlace.of(str(job.index), job.checkpoint.parent)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", die_half_way)
+        with pytest.raises(Killed):
+            begin_anew(place)
+    assert not place.progress.exists()
+    assert latest_version(job.index) == 0
+    assert job.heal() == []
+    assert list(place.folder.glob("progress*")) == [], "what was left is gone now"
 
 
 def test_of_several_that_were_set_aside_each_keeps_its_name(job: Job, built: Path) -> None:
