@@ -33,12 +33,13 @@ from stream.wording import Say
 def heal(place: IndexPlace, events_checkpoint: Path, topic: str, say: Say) -> None:
     """See that the latest version of an index, and the one that a batch is pinned to, can be read.
 
-    1. What is damaged of versions that nobody will open again, and pins of other checkpoints, is removed; so is what
-       an index without versions has of the query's progress, unless that tells of versions that were there.
+    1. What is damaged of versions that nobody will open again is removed; so is what an index without versions has of
+       the query's progress, unless that tells of versions that were there.
     2. The latest version's files are read whole. If one is damaged, or if versions are missing that the index's
        progress tells of, the directory is renamed, and a new one takes its place. In an object store, where nothing can
        be renamed, the manifests are: what they name is garbage then.
-    3. A pin that is damaged, or of a version that is, is let go of: its batch is pinned to the latest version.
+    3. A pin that is damaged, or of a version that is, is let go of: its batch is pinned to the latest version. So is
+       one of another checkpoint, or of a batch that was not begun.
 
     Parameters
     ----------
@@ -147,11 +148,16 @@ def _rename_manifests(layout: IndexDirectory, place: IndexPlace) -> Location:
 
 
 def _let_go_of_pins(layout: IndexDirectory, events_checkpoint: Path, say: Say) -> None:
-    """Remove pins of other checkpoints, which nobody would ever let go of, and of versions that can't be read."""
+    """Remove pins of other checkpoints, which nobody would ever let go of, and of versions that can't be read.
+
+    And of batches that the checkpoint does not know, after a power cut that took what Spark had written, or because it
+    was brought back from a copy: another batch gets the number, with events that later subscriptions are to match.
+    """
     known = (events_checkpoint / "metadata").exists()
     own = layout.pins_of(query_identity(events_checkpoint)) if known else None
+    begun, _ = last_batches(events_checkpoint)
     for path in pins(layout):
-        if path.parent != own:
+        if path.parent != own or int(path.stem) > begun:
             files.remove(path)
         elif (error := _damage_of_pinned(layout, path)) is not None:
             say(

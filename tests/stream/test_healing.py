@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -36,14 +35,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Job:
-    """An index directory, and the checkpoint of an event query that is matching batch 7."""
+    """An index directory, and the checkpoint of an event query that has begun batch 8."""
 
     def __init__(self, folder: Path) -> None:
         self.index = folder / "index"
         self.layout = IndexDirectory.of(self.index)
         self.checkpoint = folder / "checkpoint" / "events"
-        self.checkpoint.mkdir(parents=True)
-        (self.checkpoint / "metadata").write_text(json.dumps({"id": "query"}))
+        _checkpoint(self.checkpoint, "events", *({0: end} for end in range(9)), done=8)
 
     def heal(self) -> list[str]:
         said: list[str] = []
@@ -211,6 +209,16 @@ class TestPins:
         assert said.startswith("the version that micro-batch 8 was matched with can't be read any more (")
         assert said.endswith("; if it was not committed, it is matched with the latest version")
         assert job.aside == []
+        assert pin_latest(job.index, "query", 8, latest_version(job.index)) == latest_version(job.index)
+
+    @pytest.mark.parametrize("copied", [False, True], ids=["its record is lost", "an older checkpoint is back"])
+    def test_the_number_of_a_batch_that_is_planned_anew_is_pinned_to_the_latest(self, copied: bool, job: Job) -> None:
+        """A power cut takes what Spark wrote and did not sync; the pin was synced, and its events were others."""
+        pinned_before(job.index, "query", 8, 1)
+        for number in range(2 if copied else 8, 9):
+            (job.checkpoint / "offsets" / str(number)).unlink()
+            (job.checkpoint / "commits" / str(number)).unlink(missing_ok=True)
+        assert job.heal() == []
         assert pin_latest(job.index, "query", 8, latest_version(job.index)) == latest_version(job.index)
 
     def test_pins_of_other_checkpoints_are_let_go_of(self, job: Job) -> None:
