@@ -7,6 +7,7 @@ in Lucene ``^`` and ``$`` stand for themselves, ``a*?`` is ``(a*)?``, and a ``?`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from schemas.errors import Refused
@@ -54,24 +55,17 @@ def re2_pattern(pattern: str, path: str) -> str:
         ``import.unsupported``, or ``pattern.syntax`` when RE2 does not take it either.
     """
     written: list[str] = []
-    place, before = 0, ""
-    while place < len(pattern):
-        found = _PIECE.match(pattern, place)
-        if found is None:
-            raise unsupported(
-                f"{_quoted(pattern, place)} at character {place + 1} of the expression is nothing that both Lucene and "
-                "RE2 know; a backslash before a sign takes it for itself",
-                path,
-            )
+    before = ""
+    for found in _pieces(_PIECE, pattern, "at character {} of the expression", path):
         kind = str(found.lastgroup)
-        if _misplaced(kind, before, pattern, place):
+        if _misplaced(kind, before):
             raise unsupported(
-                f"before {found[0]!r:.40} at character {place + 1} of the expression stands nothing that it could be "
-                "about; put what it is about in parentheses, or a backslash before a sign that is meant itself",
+                f"before {found[0]!r:.40} at character {found.start() + 1} of the expression stands nothing that it could "
+                "be about; put what it is about in parentheses, or a backslash before a sign that is meant itself",
                 path,
             )
         written.append(_written(found, path))
-        place, before = found.end(), kind
+        before = kind
     if before == "either":
         raise unsupported("the expression ends with |; write what else may stand there, or () for nothing", path)
     whole = "".join(written)
@@ -82,7 +76,22 @@ def re2_pattern(pattern: str, path: str) -> str:
     return whole
 
 
-def _misplaced(kind: str, before: str, pattern: str, place: int) -> bool:
+def _pieces(known: re.Pattern[str], text: str, where: str, path: str) -> Iterator[re.Match[str]]:
+    """Yield the pieces that a text consists of; ``where``, with its number, says where there is none."""
+    place = 0
+    while place < len(text):
+        found = known.match(text, place)
+        if found is None:
+            raise unsupported(
+                f"{text[place : place + 2]!r} {where.format(place + 1)} is nothing that both Lucene and RE2 know; a "
+                "backslash before a sign takes it for itself",
+                path,
+            )
+        yield found
+        place = found.end()
+
+
+def _misplaced(kind: str, before: str) -> bool:
     """Return whether Lucene takes a sign for itself that RE2 does not, or reads a second repetition otherwise."""
     if kind == "repeated":
         return before == "repeated" or before in _NOTHING_YET
@@ -103,27 +112,13 @@ def _written(found: re.Match[str], path: str) -> str:
 
 def _class(inside: str, path: str) -> str:
     written: list[str] = []
-    place = 0
-    while place < len(inside):
-        found = _CLASS_PIECE.match(inside, place)
-        if found is None:
-            raise unsupported(
-                f"{_quoted(inside, place)} in a list of characters is nothing that both Lucene and RE2 know; a "
-                "backslash before a sign takes it for itself",
-                path,
-            )
+    for found in _pieces(_CLASS_PIECE, inside, "in a list of characters", path):
         if found["kind"]:
             written.append(_KINDS.get(found[0], found[0]))
         else:
             written.append(_literal(found["first"]))
             written.extend(("-", _literal(found["last"])) if found["last"] else ())
-        place = found.end()
     return "".join(written)
-
-
-def _quoted(pattern: str, place: int) -> str:
-    """Return the two characters, the first of which is no beginning of anything."""
-    return repr(pattern[place : place + 2])
 
 
 def _literal(atom: str) -> str:
