@@ -34,7 +34,12 @@ def tell_error(log_format: LogFormat, error: object) -> None:
     line = f"tocsin: {hide(str(error))}"
     if log_format == "json":
         line = json_line("error", "tocsin", str(error))
-    with contextlib.suppress(OSError):  # nobody reads it any more
+    write_error_line(line)
+
+
+def write_error_line(line: str) -> None:
+    """Write a line to stderr, if it can be: who read it may have ended, or the disk is full, and the job goes on."""
+    with contextlib.suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 

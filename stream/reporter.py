@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import msgspec
 from stream import metrics
 from stream.catch_up import CatchUp
 from stream.checkpoint import Offsets
-from stream.log_format import LogFormat, json_line
+from stream.log_format import LogFormat, json_line, write_error_line
 from stream.secrets import hide
 
 
@@ -58,8 +56,7 @@ class Reporter:
         line = f"{time.strftime('%H:%M:%S')} {hide(sentence)}"
         if self._json:
             line = json_line("info", "tocsin.job", sentence, **more)
-        with contextlib.suppress(OSError):  # who read it may have ended, or the disk is full: the job goes on
-            print(line, file=sys.stderr, flush=True)
+        write_error_line(line)
 
     @property
     def due(self) -> bool:
