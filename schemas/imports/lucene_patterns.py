@@ -60,8 +60,9 @@ def re2_pattern(pattern: str, path: str) -> str:
         kind = str(found.lastgroup)
         if _misplaced(kind, before):
             raise unsupported(
-                f"before {found[0]!r:.40} at character {found.start() + 1} of the expression stands nothing that it could "
-                "be about; put what it is about in parentheses, or a backslash before a sign that is meant itself",
+                f"before {found[0]!r:.40} at character {found.start() + 1} of the expression stands nothing that it "
+                "could be about; put what it is about in parentheses, or a backslash before a sign that is meant "
+                "itself",
                 path,
             )
         written.append(_written(found, path))
