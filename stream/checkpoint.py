@@ -109,6 +109,17 @@ def last_batches(checkpoint: Path) -> tuple[int, int]:
     return begun, done
 
 
+def torn_file(checkpoint: Path) -> Path | None:
+    """Return a file of a checkpoint that has a name and no content, or None.
+
+    Spark syncs none of its files: a power cut leaves the latest of them empty, or full of zeros, and Spark then ends
+    with "Incomplete log file" whenever it is started.
+    """
+    numbered = (file for folder in ("offsets", "commits", "sources/*") for file in checkpoint.glob(f"{folder}/*"))
+    files_ = [*checkpoint.glob("metadata"), *sorted(file for file in numbered if file.name.isdigit())]
+    return next((file for file in files_ if not file.read_bytes().strip(b"\0")), None)
+
+
 def drop_checkpoint(checkpoint: Path) -> None:
     """Remove a checkpoint, all of it or nothing: half of one would let a query go on in the middle of what it read."""
     if checkpoint.exists():

@@ -5,6 +5,9 @@ that was under way is no obstacle. If its transaction was committed, the group's
 not, it was aborted when the job's producer was fenced, nothing of it was delivered, and it may be matched with any
 version that holds the subscriptions acknowledged before its events; the latest does. What the replay then writes may
 differ from what was aborted, which only a consumer that reads uncommitted records can notice.
+
+For the same reason a checkpoint with files that a power cut has torn is dropped: the group's offsets, and those that
+the index has absorbed, were synced, and say where to go on.
 """
 
 from __future__ import annotations
@@ -19,14 +22,17 @@ from index.manifest import latest_version, read_manifest, versions
 from index.pins import pins, read_pin
 from schemas.errors import TocsinError
 from stream.checkpoint import (
+    Offsets,
     UnreadableCheckpoint,
     batch_end_offsets,
     drop_checkpoint,
     last_batches,
     query_identity,
     remove_dropped,
+    torn_file,
 )
 from stream.index_place import IndexPlace
+from stream.preflight import REMOVE
 from stream.wording import Say
 
 
@@ -87,6 +93,79 @@ def begin_anew(place: IndexPlace) -> None:
     drop_checkpoint(place.progress)
 
 
+def mend_progress(place: IndexPlace, topic: str, covered: bool, say: Say) -> str | None:
+    """See that Spark can read the subscription query's progress: one with a torn file is dropped.
+
+    The query then begins where the index ends. To plan again the one batch whose file is torn would not do: it may end
+    behind what the index has absorbed in one partition and ahead of it in another.
+
+    Parameters
+    ----------
+    place
+        The index.
+    topic
+        The subscriptions topic.
+    covered
+        Whether all that the index has absorbed was committed. If not, its dead letters have yet to be written.
+    say
+        Told what is done.
+
+    Returns
+    -------
+    str or None
+        Why the index has to be emptied instead, so that all of the topic is read again.
+    """
+    torn = torn_file(place.progress)
+    if torn is None:
+        return None
+    if not covered:
+        return (
+            f"{torn} is empty, as after a power cut, and dead letters of {topic} may not have been written: the index "
+            f"is built anew"
+        )
+    say(f"{torn} is empty, as after a power cut: {topic} is read on from where the index ends")
+    drop_checkpoint(place.progress)
+    return None
+
+
+def mend_events(checkpoint: Path, topic: str, group: str, committed: Offsets, say: Say) -> None:
+    """See that Spark can read the event query's checkpoint: one with a torn file is dropped.
+
+    The query then begins at the group's committed offsets. They cover what was delivered, and nothing else.
+
+    Parameters
+    ----------
+    checkpoint
+        The event query's.
+    topic
+        The events topic.
+    group, committed
+        The job's consumer group, and the offsets Kafka keeps for it.
+    say
+        Told what is done.
+
+    Raises
+    ------
+    TocsinError
+        Kafka has none.
+    """
+    torn = torn_file(checkpoint)
+    if torn is None:
+        return
+    if not committed:
+        raise TocsinError(
+            f"{torn} is empty, as after a power cut, and Kafka has no committed offsets of the group {group}: they "
+            f"have expired (see the brokers' offsets.retention.minutes), the group was deleted, or the job had another "
+            f"name (job.name). So where to go on in {topic} can't be told. See with 'tocsin listen --from-beginning' "
+            f"up to which events there are notifications, set the group's offsets to the next ones and start the job "
+            f"again: kafka-consumer-groups.sh --group {group} --topic {topic}:PARTITION --reset-offsets --to-offset "
+            f"OFFSET --execute. Or {REMOVE}: then all events that the topic still holds are matched, those that were "
+            f"matched before once more"
+        )
+    say(f"{torn} is empty, as after a power cut: {topic} is read on from what the group {group} has committed")
+    drop_checkpoint(checkpoint)
+
+
 def _drop_damaged_manifests(layout: IndexDirectory, say: Say) -> None:
     """Remove those before the latest: garbage collection, which reads them, must not fail for what nobody needs."""
     for version in versions(layout)[:-1]:
@@ -107,6 +186,8 @@ def _found_damage(place: IndexPlace, topic: str) -> str | None:
     metadata = place.progress / "metadata"
     if begun >= 0 and not metadata.exists():
         return f"{metadata} is missing: {index} was removed, in part at least, while the job ran"
+    if torn_file(place.progress) is not None:
+        return None  # it will begin anew where the latest version ends, whichever that is
     absorbed = read_manifest(index, version).absorbed
     done = max(done, begun - 1)  # a batch begins when the one before it is done, whatever is left of that one's file
     try:
@@ -152,8 +233,9 @@ def _let_go_of_pins(layout: IndexDirectory, events_checkpoint: Path, say: Say) -
 
     And of batches that the checkpoint does not know, after a power cut that took what Spark had written, or because it
     was brought back from a copy: another batch gets the number, with events that later subscriptions are to match.
+    A checkpoint with a torn file will be dropped, see `mend_events`.
     """
-    known = (events_checkpoint / "metadata").exists()
+    known = (events_checkpoint / "metadata").exists() and torn_file(events_checkpoint) is None
     own = layout.pins_of(query_identity(events_checkpoint)) if known else None
     begun, _ = last_batches(events_checkpoint)
     for path in pins(layout):

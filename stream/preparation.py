@@ -13,7 +13,7 @@ from index.writer import IndexWriter
 from stream import clients
 from stream.bindings import bind
 from stream.checkpoint import Offsets
-from stream.healing import begin_anew
+from stream.healing import begin_anew, mend_events, mend_progress
 from stream.index_place import IndexPlace
 from stream.job_topics import JobTopics
 from stream.output import TransactionalOutput
@@ -87,7 +87,7 @@ class Preparation:
         # Which fences off a job with this name that runs elsewhere.
         subscriptions_output = self._output("subscriptions", topics.subscriptions.topic)
         events_output = self._output("events", topics.events.topic)
-        manifest, removals = self._whole_index(topics)
+        manifest, removals = self._whole_index(topics, subscriptions_output)
         start = self._check_offsets(topics, events_output)
         writer = IndexWriter(self.place.address, str(topics.subscriptions), self.settings.job.shards)
         progress = IndexProgress(manifest.version, manifest.absorbed)
@@ -106,14 +106,21 @@ class Preparation:
     def _output(self, query: str, topic: str) -> TransactionalOutput:
         return TransactionalOutput(self.settings, query, topic, self.ends.partitions(topic))
 
-    def _whole_index(self, topics: JobTopics) -> tuple[Manifest, Removals]:
-        """Return what the index is; it is emptied when it may have missed removals, since others read it no more."""
+    def _whole_index(self, topics: JobTopics, output: TransactionalOutput) -> tuple[Manifest, Removals]:
+        """Return what the index is; others read it no more.
+
+        It is emptied when it may have missed removals, or when what Spark wrote down of it is torn and can't be done
+        without.
+        """
         index, topic = self.place.address, topics.subscriptions.topic
         manifest, end = latest(index), self.ends.of(topic)
         kept = removals_kept_seconds(self.settings)
         removals = Removals(self.place.folder, topic, kept, manifest.absorbed, manifest.published)
-        if manifest.version and (forgotten := removals.forgotten(end)) is not None:
-            self.say(forgotten)
+        incomplete = mend_progress(self.place, topic, output.covers(manifest.absorbed), self.say)
+        if manifest.version:
+            incomplete = removals.forgotten(end) or incomplete
+        if incomplete is not None:
+            self.say(incomplete)
             begin_anew(self.place)
             bind(self.checkpoint, index, topics.events, index_is_new=True)
             manifest = latest(index)
@@ -130,6 +137,7 @@ class Preparation:
         events = topics.events
         beginnings, end = self.ends.beginnings(events.topic), self.ends.of(events.topic)
         checkpoint = self.checkpoint / "events"
+        mend_events(checkpoint, events.topic, output.name, output.committed, self.say)
         start = check_events(checkpoint, events, output.name, output.committed, beginnings, end, self.say)
         if not output.committed:
             output.begin_at(beginnings | start)

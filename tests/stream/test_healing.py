@@ -15,7 +15,7 @@ from index.manifest import SegmentEntry, latest, latest_version, publish, versio
 from index.pins import pin_latest, pinned_versions, pins
 from schemas.errors import TocsinError
 from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets
-from stream.healing import begin_anew, heal
+from stream.healing import begin_anew, heal, mend_events, mend_progress
 from stream.index_place import IndexPlace
 from tests.index.crash import build, written
 from tests.pinned import pinned_before
@@ -231,6 +231,71 @@ class TestPins:
         assert pins(job.index) == []
 
 
+class TestTorn:
+    """What a power cut leaves of the files that Spark has just written: names without content."""
+
+    FILES = ("offsets/2", "commits/1", "offsets/1", "sources/0/0", "metadata")
+
+    def mended(self, job: Job, covered: bool = True) -> tuple[str | None, list[str]]:
+        said: list[str] = []
+        return mend_progress(IndexPlace.of(str(job.index), job.checkpoint.parent), TOPIC, covered, said.append), said
+
+    @pytest.mark.parametrize("content", [b"", b"\0" * 9])
+    @pytest.mark.parametrize("name", FILES)
+    def test_the_index_stays_and_its_topic_is_read_on_from_where_it_ends(
+        self, name: str, content: bytes, job: Job
+    ) -> None:
+        file = job.index / "progress" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        assert job.heal() == []
+        anew, (said,) = self.mended(job)
+        assert anew is None
+        assert said == f"{file} is empty, as after a power cut: {TOPIC} is read on from where the index ends"
+        assert list(job.index.glob("progress*")) == []
+        assert latest(job.index).absorbed[0] == ABSORBED
+        assert self.mended(job) == (None, [])
+
+    def test_the_index_is_built_anew_where_dead_letters_may_be_missing(self, job: Job) -> None:
+        (job.index / "progress" / "offsets" / "2").write_bytes(b"")
+        anew, said = self.mended(job, covered=False)
+        assert anew is not None
+        assert anew.endswith("dead letters of subs may not have been written: the index is built anew")
+        assert said == []
+
+    def test_whole_files_and_those_that_spark_is_writing_are_no_reason(self, job: Job) -> None:
+        (job.index / "progress" / "offsets" / ".3.5f.tmp").write_bytes(b"")
+        (job.checkpoint / "offsets" / ".9.5f.tmp").write_bytes(b"")
+        before = job.state()
+        assert self.mended(job, covered=False) == (None, [])
+        mend_events(job.checkpoint, "events", "job-events", {}, pytest.fail)
+        assert job.heal() == []
+        assert job.state() == before
+
+    @pytest.mark.parametrize("name", ["offsets/8", "commits/7", "offsets/7", "sources/0/0", "metadata"])
+    def test_events_go_on_from_what_was_committed_and_no_pin_stays(self, name: str, job: Job) -> None:
+        pinned_before(job.index, "query", 8, 1)
+        file = job.checkpoint / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"")
+        assert job.heal() == []
+        assert pins(job.index) == []
+        said: list[str] = []
+        mend_events(job.checkpoint, "events", "job-events", {0: 7}, said.append)
+        assert said == [
+            f"{file} is empty, as after a power cut: events is read on from what the group job-events has committed"
+        ]
+        assert list(job.checkpoint.parent.iterdir()) == []
+
+    def test_where_nothing_is_committed_any_more_a_person_decides(self, job: Job) -> None:
+        """What the torn file said, and whether that was delivered, nobody knows."""
+        file = job.checkpoint / "offsets" / "8"
+        file.write_bytes(b"")
+        with pytest.raises(TocsinError, match=rf"{file} is empty, .* no committed offsets .* remove the checkpoint"):
+            mend_events(job.checkpoint, "events", "job-events", {}, pytest.fail)
+        assert file.exists()
+
+
 def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_collected(job: Job) -> None:
     _flip(job.layout.manifest(3))
     (said,) = job.heal()
@@ -240,7 +305,7 @@ def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_
     collect(job.index)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"id": "que', b"[]", b"{}", b"\xff"])
+@pytest.mark.parametrize("content", [b'{"id": "que', b"[]", b"{}", b"\xff"])
 def test_the_name_of_a_query_that_is_torn_is_told_with_the_file_and_the_cure(content: bytes, job: Job) -> None:
     (job.checkpoint / "metadata").write_bytes(content)
     with pytest.raises(UnreadableCheckpoint, match=r"file .*/metadata can't be read .*remove the checkpoint"):
