@@ -7,6 +7,7 @@ failures and names these tests.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -215,6 +216,29 @@ def test_a_lost_checkpoint_begins_where_the_group_has_committed(exchange: Exchan
     shutil.rmtree(exchange.job.folder / "checkpoint")
     exchange.publish()
     exchange.job.start()
+    exchange.check()
+
+
+@pytest.mark.parametrize("place", ["events.pinned", "events.committed", "subscriptions.published"])
+def test_files_of_a_checkpoint_that_a_power_cut_has_torn_cost_nothing(place: str, exchange: Exchange) -> None:
+    """What Spark has written it has not synced; what is in Kafka and in the index was."""
+    job = exchange.job
+    job.arm(place, signal.SIGKILL)
+    exchange.subscribe(**{f"torn-{place}": f"a = 1^0.7 and n >= {len(exchange.published)}"})
+    if place.startswith("events"):
+        exchange.publish()
+    assert job.process.wait(PATIENCE) == -signal.SIGKILL
+    job.await_gone()
+    checkpoints = job.folder / "checkpoint" / "events", job.folder / "index" / "progress"
+    for checkpoint in checkpoints:
+        for folder, number in zip(("offsets", "commits"), last_batches(checkpoint), strict=True):
+            if number >= 0:
+                (checkpoint / folder / str(number)).write_bytes(b"")
+    exchange.publish()
+    job.start()
+    log = job.process.log.read_text()
+    for checkpoint in checkpoints:
+        assert re.search(rf"{checkpoint}/(offsets|commits)/\d+ is empty, as after a power cut", log)
     exchange.check()
 
 
