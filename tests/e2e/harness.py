@@ -242,6 +242,11 @@ class JobUnderTest:
     def subscriptions_group(self) -> str:
         return f"{self.name}-subscriptions"
 
+    @property
+    def checkpoints(self) -> tuple[Path, Path]:
+        """The folders in which Spark writes how far the event query and the subscription query are."""
+        return Path(self.settings.job.checkpoint_dir) / "events", Path(self.settings.job.index_dir) / "progress"
+
     def start(self, wait: bool = True) -> None:
         self.process.start(**{failpoints.VARIABLE: str(self._failpoint)})
         if wait:

@@ -106,6 +106,21 @@ def driver_killed(world: World) -> None:
     world.await_ready()
 
 
+def power_cut(world: World) -> None:
+    """The driver dies, and of the files that Spark does not sync the latest are gone, and those before them empty."""
+    world.job.kill()
+    for checkpoint in world.job.checkpoints:
+        numbered = [f for folder in ("offsets", "commits") for f in (checkpoint / folder).glob("*") if f.name.isdigit()]
+        latest_first = sorted(numbered, key=lambda f: (int(f.name), f.parent.name == "commits"), reverse=True)
+        gone, empty = world.random.randint(0, 2), world.random.randint(0, 2)
+        for file in latest_first[:gone]:
+            file.unlink()
+        for file in latest_first[gone : gone + empty]:
+            file.write_bytes(b"")
+    world.job.start(wait=False)
+    world.await_ready()
+
+
 def worker_killed(world: World) -> None:
     daemons = {process.pid for process in world.job.workers() if _parent_is_java(process)}
     processes.kill([process for process in world.job.workers() if process.pid not in daemons][:1])
@@ -196,6 +211,7 @@ def connections_reset(world: World) -> None:
 
 FAULTS: dict[str, Callable[[World], None]] = {
     "driver killed": driver_killed,
+    "power cut": power_cut,
     "worker killed": worker_killed,
     "daemon killed": daemon_killed,
     "compaction killed": compaction_killed,
