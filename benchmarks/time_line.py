@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.load import Arrival
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 from stream.trace import BatchTrace
 
 PHASES = {

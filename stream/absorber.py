@@ -18,8 +18,8 @@ from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
 from schemas.texts import set_analyser
 from stream import rows
-from stream.checkpoint import Offsets
 from stream.decoding import Decoding, subscription_decoder
+from stream.offsets import Offsets
 from stream.partitioners import Placing
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from schemas.errors import TocsinError
-from stream.checkpoint import Offsets
 from stream.clients import TopicEnds
+from stream.offsets import Offsets
 from stream.sources import Source
 from stream.wording import Say
 

@@ -14,9 +14,7 @@ import msgspec
 
 from index import files
 from schemas.errors import TocsinError
-
-Offsets = dict[int, int]
-"""Partition to the next offset: everything below it belongs to this batch or an earlier one."""
+from stream.offsets import Offsets
 
 DROPPED = ".dropped-"
 """In the name of a checkpoint that nobody reads any more, whose files are being removed."""
@@ -110,14 +108,14 @@ def last_batches(checkpoint: Path) -> tuple[int, int]:
 
 
 def torn_file(checkpoint: Path) -> Path | None:
-    """Return a file of a checkpoint that has a name and no content, or None.
+    """Return a file of a checkpoint that does not end as Spark's files do, with a JSON object, or None.
 
-    Spark syncs none of its files: a power cut leaves the latest of them empty, or full of zeros, and Spark then ends
-    with "Incomplete log file" whenever it is started.
+    Spark syncs none of its files: a power cut leaves the latest of them empty, cut off or full of zeros, and Spark then
+    ends with "Incomplete log file" whenever it is started.
     """
     numbered = (file for folder in ("offsets", "commits", "sources/*") for file in checkpoint.glob(f"{folder}/*"))
     files_ = [*checkpoint.glob("metadata"), *sorted(file for file in numbered if file.name.isdigit())]
-    return next((file for file in files_ if not file.read_bytes().strip(b"\0")), None)
+    return next((file for file in files_ if not file.read_bytes().endswith(b"}")), None)
 
 
 def drop_checkpoint(checkpoint: Path) -> None:

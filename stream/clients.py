@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
-from stream.checkpoint import Offsets
 from stream.java_properties import java_properties
+from stream.offsets import Offsets
 from stream.refusals import DENIALS, Contact, denial, unreachable
 from stream.secrets import hide, resolved_table
 from stream.settings import Settings

@@ -14,7 +14,8 @@ import msgspec
 from index.pins import pin_latest, unpin_before
 from stream import failpoints, matcher, rows, spool
 from stream.batches import QueryBatches
-from stream.checkpoint import Offsets, batch_end_offsets, query_identity
+from stream.checkpoint import batch_end_offsets, query_identity
+from stream.offsets import Offsets
 from stream.shard_pass import match_shards
 from stream.worker_pass import mapped, pass_through_workers
 

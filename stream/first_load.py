@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Thread
 from time import monotonic
 
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 from stream.progress import IndexProgress, Stopping
 from stream.reporter import lag
 from stream.running_queries import RunningQueries

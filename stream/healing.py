@@ -22,7 +22,6 @@ from index.manifest import latest_version, read_manifest, versions
 from index.pins import pins, read_pin
 from schemas.errors import TocsinError
 from stream.checkpoint import (
-    Offsets,
     UnreadableCheckpoint,
     batch_end_offsets,
     drop_checkpoint,
@@ -32,6 +31,7 @@ from stream.checkpoint import (
     torn_file,
 )
 from stream.index_place import IndexPlace
+from stream.offsets import Offsets
 from stream.preflight import REMOVE
 from stream.wording import Say
 
@@ -120,10 +120,10 @@ def mend_progress(place: IndexPlace, topic: str, covered: bool, say: Say) -> str
         return None
     if not covered:
         return (
-            f"{torn} is empty, as after a power cut, and dead letters of {topic} may not have been written: the index "
+            f"{torn} is torn, as after a power cut, and dead letters of {topic} may not have been written: the index "
             f"is built anew"
         )
-    say(f"{torn} is empty, as after a power cut: {topic} is read on from where the index ends")
+    say(f"{torn} is torn, as after a power cut: {topic} is read on from where the index ends")
     drop_checkpoint(place.progress)
     return None
 
@@ -154,7 +154,7 @@ def mend_events(checkpoint: Path, topic: str, group: str, committed: Offsets, sa
         return
     if not committed:
         raise TocsinError(
-            f"{torn} is empty, as after a power cut, and Kafka has no committed offsets of the group {group}: they "
+            f"{torn} is torn, as after a power cut, and Kafka has no committed offsets of the group {group}: they "
             f"have expired (see the brokers' offsets.retention.minutes), the group was deleted, or the job had another "
             f"name (job.name). So where to go on in {topic} can't be told. See with 'tocsin listen --from-beginning' "
             f"up to which events there are notifications, set the group's offsets to the next ones and start the job "
@@ -162,7 +162,7 @@ def mend_events(checkpoint: Path, topic: str, group: str, committed: Offsets, sa
             f"OFFSET --execute. Or {REMOVE}: then all events that the topic still holds are matched, those that were "
             f"matched before once more"
         )
-    say(f"{torn} is empty, as after a power cut: {topic} is read on from what the group {group} has committed")
+    say(f"{torn} is torn, as after a power cut: {topic} is read on from what the group {group} has committed")
     drop_checkpoint(checkpoint)
 
 

@@ -19,7 +19,7 @@ from prometheus_client import (
 
 from index.manifest import Manifest
 from index.merge_policy import LEVEL_ZERO
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 from stream.output import Committed
 from stream.rows import Counts
 from stream.weighted_histogram import WeightedHistogram

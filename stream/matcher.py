@@ -30,8 +30,8 @@ from schemas.notification_codec import encode_event_notification, encode_event_r
 from schemas.records import DeadLetter, Event
 from schemas.texts import set_analyser
 from stream import rows, spool
-from stream.checkpoint import Offsets
 from stream.decoding import Decoding, event_decoder
+from stream.offsets import Offsets
 from stream.pieces import pieces
 
 EVENTS_PER_BLOCK = 2048

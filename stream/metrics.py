@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from stream.catch_up import told
-from stream.checkpoint import Offsets
 from stream.instruments import EVENTS, SUBSCRIPTIONS, Instruments
+from stream.offsets import Offsets
 from stream.output import Committed
 from stream.rows import Counts
 from stream.trace import TRACE

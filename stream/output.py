@@ -32,8 +32,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 from stream import clients, failpoints, rows
-from stream.checkpoint import Offsets
 from stream.dead_letter_record import Headers, dead_letter_record, record_bytes
+from stream.offsets import Offsets, covers
 from stream.parts import Parts, Row
 from stream.refusals import denial
 from stream.settings import Settings
@@ -103,7 +103,7 @@ class TransactionalOutput:
 
     def covers(self, end: Offsets) -> bool:
         """Return whether a batch that ends at ``end`` has been committed already (step 3)."""
-        return all(self.committed.get(partition, 0) >= offset for partition, offset in end.items())
+        return covers(self.committed, end)
 
     def begin_at(self, offsets: Offsets) -> None:
         """Commit where the query begins, for a group that has no offsets yet, before the first micro-batch.

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from stream import rows, spool
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 
 Row = tuple[int, bytes | None, bytes]
 """kind, key and value of a row of `stream.rows`."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from index.manifest import Manifest
 from schemas.errors import TocsinError
-from stream.checkpoint import Offsets, batch_end_offsets, last_batches
+from stream.checkpoint import batch_end_offsets, last_batches
+from stream.offsets import Offsets
 from stream.sources import Source
 from stream.wording import Say
 

@@ -12,10 +12,10 @@ from index.word_analyser import check_analyser
 from index.writer import IndexWriter
 from stream import clients
 from stream.bindings import bind
-from stream.checkpoint import Offsets
 from stream.healing import begin_anew, mend_events, mend_progress
 from stream.index_place import IndexPlace
 from stream.job_topics import JobTopics
+from stream.offsets import Offsets
 from stream.output import TransactionalOutput
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress

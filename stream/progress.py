@@ -6,7 +6,7 @@ import threading
 import time
 
 from schemas.errors import TocsinError
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets, covers
 
 
 class Stopping(Exception):
@@ -109,7 +109,7 @@ class IndexProgress:
         deadline = time.monotonic() + seconds
         with self._changed:
             pauses = self._pauses
-            while not self._covers(end):
+            while not covers(self._absorbed, end):
                 if pauses != self._pauses:
                     pauses, deadline = self._pauses, time.monotonic() + seconds
                 left = deadline - time.monotonic()
@@ -119,6 +119,3 @@ class IndexProgress:
                     return False
                 self._changed.wait(left)
             return True
-
-    def _covers(self, end: Offsets) -> bool:
-        return all(self._absorbed.get(partition, 0) >= offset for partition, offset in end.items())

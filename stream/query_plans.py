@@ -9,11 +9,11 @@ from stream import clients
 from stream.absorber import AbsorbTask
 from stream.acknowledged import AcknowledgedEnd
 from stream.batches import BatchFunction
-from stream.checkpoint import Offsets
 from stream.event_query import EventBatches
 from stream.index_place import IndexPlace
 from stream.matcher import MatchTask
 from stream.metrics import Metrics
+from stream.offsets import Offsets
 from stream.partitioners import Placing
 from stream.preparation import Prepared
 from stream.readiness import event_decoding, subscription_decoding

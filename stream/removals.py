@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.errors import TocsinError
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets, covers
 
 FILE = "caught-up.json"
 
@@ -59,7 +59,7 @@ class Removals:
     def forgotten(self, end: Offsets) -> str | None:
         """Say, when the job starts, that what the index has yet to absorb before ``end`` may lack removals."""
         now = time.time()
-        if _covers(self._known, end):  # nothing was written since, whenever that was
+        if covers(self._known, end):  # nothing was written since, whenever that was
             self._note(now, self._known)
             return None
         if now - self._at > self._kept:
@@ -80,15 +80,15 @@ class Removals:
             The index did not go on for so long that removals may be missing: the host slept, say.
         """
         now = time.time()
-        if self._pending is not None and _covers(absorbed, self._pending[1]):
+        if self._pending is not None and covers(absorbed, self._pending[1]):
             at, reached = self._pending
             self._pending = None
             if at - self._at <= self._longest:
                 self._note(at, reached)
-        moved = not (_covers(self._known, absorbed) and _covers(absorbed, end))
+        moved = not (covers(self._known, absorbed) and covers(absorbed, end))
         if moved and now - self._at > self._longest:
             raise TocsinError(f"{self._said(now - self._at)}; start the job again, it builds the index anew")
-        if _covers(absorbed, end):
+        if covers(absorbed, end):
             self._note(now, absorbed)
         elif self._pending is None:
             self._pending = now, end
@@ -109,10 +109,6 @@ class Removals:
         with contextlib.suppress(OSError):  # a full disk: the time before then stands for longer, which is safe
             written.write_bytes(msgspec.json.encode(CaughtUp(at)))
             written.rename(self._file)
-
-
-def _covers(absorbed: Offsets, end: Offsets) -> bool:
-    return all(absorbed.get(partition, 0) >= offset for partition, offset in end.items())
 
 
 def _written(folder: Path, published: float) -> float:

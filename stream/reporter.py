@@ -10,8 +10,8 @@ import msgspec
 
 from stream import metrics
 from stream.catch_up import CatchUp
-from stream.checkpoint import Offsets
 from stream.log_format import LogFormat, json_line, write_error_line
+from stream.offsets import Offsets
 from stream.secrets import hide
 
 

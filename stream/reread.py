@@ -18,7 +18,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from schemas.errors import TocsinError
 from stream import clients, pieces
-from stream.checkpoint import Offsets, batch_start_offsets
+from stream.checkpoint import batch_start_offsets
+from stream.offsets import Offsets
 from stream.settings import Settings
 
 if TYPE_CHECKING:

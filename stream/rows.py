@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from schemas.avro_schemas import RegistryUnavailable
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 
 NOTIFICATION = 0
 """key and value of a notification record."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from stream.checkpoint import Offsets
+from stream.offsets import Offsets
 from stream.rows import Counts
 
 VARIABLE = "TOCSIN_TRACE_FILE"

@@ -235,7 +235,7 @@ def test_files_of_a_checkpoint_that_a_power_cut_has_torn_cost_nothing(exchange: 
     job.start()
     log = job.process.log.read_text()
     for checkpoint in job.checkpoints:
-        assert re.search(rf"{checkpoint}/(offsets|commits)/\d+ is empty, as after a power cut", log)
+        assert re.search(rf"{checkpoint}/(offsets|commits)/\d+ is torn, as after a power cut", log)
     exchange.check()
 
 

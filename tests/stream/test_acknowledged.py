@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from schemas.errors import TocsinError
 from stream.acknowledged import AcknowledgedEnd
-from stream.checkpoint import Offsets
 from stream.clients import TopicEnds
+from stream.offsets import Offsets
 from stream.progress import IndexProgress, Stopping
 from stream.settings import load_settings
 from stream.sources import source_of

@@ -31,9 +31,9 @@ def _checkpoint(folder: Path, topic: str, *ends: dict[int, int], done: int) -> P
     (folder / "metadata").write_text('{"id":"query"}')
     for number, end in enumerate(ends):
         body = json.dumps({topic: {str(partition): offset for partition, offset in end.items()}})
-        (folder / "offsets" / str(number)).write_text(f"v1\n{{}}\n{body}\n")
+        (folder / "offsets" / str(number)).write_text(f"v1\n{{}}\n{body}")
     for number in range(done):
-        (folder / "commits" / str(number)).write_text("v1\n{}\n")
+        (folder / "commits" / str(number)).write_text("v1\n{}")
     return folder
 
 
