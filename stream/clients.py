@@ -313,6 +313,25 @@ def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -
         time.sleep(0.02)
 
 
+def committed_offsets(
+    group: Consumer, topic: str, partitions: Iterable[int], seconds: float = REQUEST_SECONDS
+) -> Offsets:
+    """Return the offsets that a consumer's group has committed; a partition for which it has none is not named.
+
+    Raises
+    ------
+    KafkaException
+        The brokers did not answer, or refused one of the partitions: it may have an offset all the same.
+    """
+    found: Offsets = {}
+    for place in group.committed([TopicPartition(topic, partition) for partition in partitions], REQUEST_SECONDS):
+        if place.error is not None:
+            raise KafkaException(place.error)
+        if place.offset >= 0:
+            found[place.partition] = place.offset
+    return found
+
+
 def answered(settings: Settings, ask: Callable[[], Answer], right: str, name: str) -> Answer:
     """Ask the brokers, as `while_passing` does, about the resource of this name, on which this right is needed.
 

@@ -219,9 +219,7 @@ class TransactionalOutput:
         self._producer.send_offsets_to_transaction(positions, self._group.consumer_group_metadata(), REQUEST_SECONDS)
 
     def _read_committed(self, partitions: int) -> Offsets:
-        asked = [TopicPartition(self._source, partition) for partition in range(partitions)]
-        answer = clients.while_passing(lambda: self._group.committed(asked, REQUEST_SECONDS))
-        return {p.partition: p.offset for p in answer if p.offset >= 0}
+        return clients.while_passing(lambda: clients.committed_offsets(self._group, self._source, range(partitions)))
 
     def _call(self, function: Callable[..., None], *args: Any) -> None:
         """Call a transactional function, again while Kafka says that trying again will do."""

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
 from schemas.errors import TocsinError
 from schemas.records import Notification
 from stream import clients
 from stream.committed import CommittedReader
+from stream.offsets import covers
 from stream.refusals import unreachable
 from stream.settings import Settings
 
@@ -143,11 +144,12 @@ class Traffic:
             end = ends.of(topic)
         name = f"{self._settings.job.name}-events"
         group = Consumer(clients.group_reader(self._settings, name))
-        asked = [TopicPartition(topic, partition) for partition in end]
 
         def is_behind() -> bool:
-            committed = clients.answered(self._settings, lambda: group.committed(asked, 10), "Read", name)
-            return any(place.offset < end[place.partition] for place in committed)
+            committed = clients.answered(
+                self._settings, lambda: clients.committed_offsets(group, topic, end), "Read", name
+            )
+            return not covers(committed, end)
 
         try:
             while is_behind():

@@ -16,12 +16,13 @@ from typing import Any
 
 import msgspec
 import psutil
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from stream import clients, failpoints
 from stream.committed import CommittedReader
 from stream.job_process import JobProcess
+from stream.offsets import covers
 from stream.settings import load_settings
 from stream.settings_tables import Kafka
 from tests import processes
@@ -141,14 +142,12 @@ class Client:
         """
         with clients.TopicEnds(self._settings) as ends:
             end = ends.of(topic)
-        partitions = [TopicPartition(topic, partition) for partition in end]
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
-        before: dict[int, int] = {}
+        before: dict[int, int] | None = None
         try:
             while True:
-                answer = clients.while_passing(lambda: consumer.committed(partitions, 10))
-                committed = {p.partition: max(p.offset, 0) for p in answer}
-                if all(committed[p] >= end[p] for p in end):
+                committed = clients.while_passing(lambda: clients.committed_offsets(consumer, topic, end))
+                if covers(committed, end):
                     break
                 if committed != before:
                     before, deadline = committed, time.monotonic() + PATIENCE

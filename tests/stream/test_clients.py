@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from stream.clients import while_passing
+from stream.clients import committed_offsets, while_passing
 
 
 def question(code: int) -> Callable[[], str]:
@@ -48,3 +49,30 @@ def test_an_error_that_stays_is_told_at_once(code: int) -> None:
     with pytest.raises(KafkaException) as caught:
         while_passing(question(code))
     assert caught.value.args[0].code() == code
+
+
+class Group:
+    """A consumer that answers for partition 0 with an offset, for 1 with none, for 2 with an error."""
+
+    def committed(self, asked: list[TopicPartition], _: float) -> list[TopicPartition]:
+        places = [TopicPartition(place.topic, place.partition, (7, -1001, -1001)[place.partition]) for place in asked]
+        return [place if place.partition < 2 else Refusing(place) for place in places]
+
+
+class Refusing(TopicPartition):
+    """What the brokers say of a partition that they do not tell about."""
+
+    def __init__(self, place: TopicPartition) -> None:
+        super().__init__(place.topic, place.partition, place.offset)
+
+    @property
+    def error(self) -> KafkaError:
+        return KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+
+
+def test_a_partition_that_is_refused_has_not_lost_its_offset() -> None:
+    """A group without offsets would have the job begin anew."""
+    group: Any = Group()
+    assert committed_offsets(group, "events", range(2)) == {0: 7}
+    with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
+        committed_offsets(group, "events", range(3))
