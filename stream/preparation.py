@@ -127,6 +127,7 @@ class Preparation:
         if not manifest.version:
             removals.begin()
             self.say(f"there is no index in {index}: it is built from {topic}")
+            _set_back(output, end)
         return manifest, removals
 
     def _check_offsets(self, topics: JobTopics, output: TransactionalOutput) -> Offsets:
@@ -142,3 +143,13 @@ class Preparation:
         if not output.committed:
             output.begin_at(beginnings | start)
         return start
+
+
+def _set_back(output: TransactionalOutput, end: Offsets) -> None:
+    """Let a group begin anew where it is ahead of a topic that was cut off, whose dead letters it would pass over.
+
+    Nobody knows up to where what the topic holds is what was read before.
+    """
+    ahead = {partition: 0 for partition, offset in output.committed.items() if offset > end.get(partition, 0)}
+    if ahead:
+        output.begin_at(ahead)
