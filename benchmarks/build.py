@@ -9,25 +9,26 @@ Command: ``python -m benchmarks.build [--size 100000] [--engines block counting 
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import count, parser, run
+from benchmarks.kept import RESULTS, read_rows, require_folder, write_json
 from benchmarks.workloads.registry import workload
 from index.block.engine import BlockEngine
+from index.engines import ENGINES as KNOWN
 from index.engines import engine_named
 from index.segment import Segment, write_segment
 from schemas.records import Subscription
 
 ENGINES = ("block", "counting", "kindex-dnf")
-RESULTS = Path(__file__).parent / "results" / "build.json"
+FILE = RESULTS / "build.json"
 
 
 class Built(msgspec.Struct):
@@ -43,13 +44,20 @@ class Built(msgspec.Struct):
 
 def main() -> None:
     """Measure, print the table, and write it to ``benchmarks/results``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--size", type=int, default=100_000)
-    parser.add_argument("--engines", nargs="+", default=ENGINES)
-    options = parser.parse_args()
+    described = parser("benchmarks.build", __doc__)
+    described.add_argument("--size", type=count, default=100_000, help="how many subscriptions (100,000)")
+    described.add_argument(
+        "--engines",
+        nargs="+",
+        choices=sorted(KNOWN),
+        metavar="NAME",
+        default=ENGINES,
+        help=f"by default {', '.join(ENGINES)}",
+    )
+    options = described.parse_args()
+    require_folder()
     subscriptions = workload("ads").subscriptions(options.size)
-    known = msgspec.json.decode(RESULTS.read_bytes(), type=list[Built]) if RESULTS.exists() else []
-    rows = {(row.size, row.engine): row for row in known}
+    rows = {(row.size, row.engine): row for row in read_rows(FILE, Built)}
     for name in options.engines:
         engine = engine_named(name)
         engine.build(subscriptions[:10])  # loads the kernels
@@ -66,8 +74,7 @@ def main() -> None:
     console.print(table)
     parts = ", ".join(f"{part} {size:.1f}" for part, size in _file(subscriptions).items())
     console.print(f"bytes a subscription in a file of the block engine: {parts}")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+    write_json(FILE, found)
 
 
 def _file(subscriptions: Sequence[Subscription]) -> dict[str, float]:
@@ -81,4 +88,4 @@ def _file(subscriptions: Sequence[Subscription]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

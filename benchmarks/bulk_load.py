@@ -26,6 +26,8 @@ from rich.console import Console
 
 from benchmarks.bulk_records import SLICE, matching_event, records, sample
 from benchmarks.bulk_report import report
+from benchmarks.command import count, parser, run
+from benchmarks.kept import require_folder
 from index.block.engine import BlockEngine
 from index.manifest import latest
 from index.segment import Rows, Segment, write_rows
@@ -111,14 +113,15 @@ class MemoryWatch:
 
 def main() -> None:
     """Measure one size, and write its row, the table and the picture."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--size", type=int, default=1_000_000, help="how many subscriptions")
-    parser.add_argument("--text", action="store_true", help="filter texts instead of trees")
-    parser.add_argument("--restart", action="store_true", help="start the job once more over its index")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    described = parser("benchmarks.bulk_load", __doc__)
+    described.add_argument("--size", type=count, default=1_000_000, help="how many subscriptions")
+    described.add_argument("--text", action="store_true", help="filter texts instead of trees")
+    described.add_argument("--restart", action="store_true", help="start the job once more over its index")
+    described.add_argument("--seed", type=int, default=1, help="decides the contracts (1)")
+    options = described.parse_args()
+    require_folder()
     console = Console(width=150)
-    with tempfile.TemporaryDirectory(prefix="bulk-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         phases = _phases(folder / "sample", options.seed, options.text, min(SAMPLE, options.size))
         console.print(f"one core: {phases}")
@@ -229,4 +232,4 @@ class _Timed(BlockEngine):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

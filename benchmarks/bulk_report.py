@@ -6,18 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib
-import msgspec
 from rich.table import Table
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+
+from benchmarks.kept import RESULTS, read_rows, write_json
+from benchmarks.picture import save
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from benchmarks.bulk_load import Outcome
 
-RESULTS = Path(__file__).parent / "results"
+HEIGHT = 0.35
+"""Of a bar; subscriptions are 1 apart."""
+
 PHASES = ("decode", "columns", "build", "write")
 
 
@@ -26,11 +30,9 @@ def report(outcome: Outcome, console: Console) -> None:
     from benchmarks.bulk_load import Outcome
 
     file = RESULTS / "bulk_load.json"
-    known = msgspec.json.decode(file.read_bytes(), type=list[Outcome]) if file.exists() else []
-    rows = [row for row in known if (row.size, row.text) != (outcome.size, outcome.text)] + [outcome]
+    rows = [row for row in read_rows(file, Outcome) if (row.size, row.text) != (outcome.size, outcome.text)] + [outcome]
     rows.sort(key=lambda row: (row.text, row.size))
-    RESULTS.mkdir(exist_ok=True)
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    write_json(file, rows)
     console.print(_table(rows))
     _draw(rows, RESULTS / "bulk_load.png")
 
@@ -63,13 +65,21 @@ def _form(row: Outcome) -> str:
 def _draw(rows: list[Outcome], file: Path) -> None:
     """Draw the seconds to the first match, after a load and after a restart."""
     figure, axes = pyplot.subplots(figsize=(9, 0.7 * len(rows) + 1.6))
-    names = [f"{row.size:,} ({_form(row)})" for row in rows]
-    axes.barh(names, [row.load_seconds for row in rows], height=0.4, align="edge", label="load")
-    restarts = [row.restart_seconds or 0.0 for row in rows]
-    axes.barh(names, restarts, height=-0.3, align="edge", label="restart over the index")
+    kinds = {
+        "load": [row.load_seconds for row in rows],
+        "restart over the index": [row.restart_seconds for row in rows],
+    }
+    for number, (label, seconds) in enumerate(kinds.items()):
+        measured = [(place, value) for place, value in enumerate(seconds) if value is not None]
+        places, lengths = [place + (number - 0.5) * HEIGHT for place, _ in measured], [value for _, value in measured]
+        bars = axes.barh(places, lengths, height=HEIGHT, label=label)
+        axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
+    axes.set_yticks(range(len(rows)), [f"{row.size:,} ({_form(row)})" for row in rows])
     axes.invert_yaxis()
+    axes.margins(x=0.08)
     axes.set_xlabel("seconds from the start of the job to the first match")
+    axes.set_ylabel("subscriptions")
+    axes.set_title("To the first match; where there is no second bar, no restart was measured")
     axes.legend()
     figure.tight_layout()
-    figure.savefig(file, dpi=110)
-    pyplot.close(figure)
+    save(figure, file)

@@ -20,20 +20,34 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import amount, amount_or_none, count, parser, run
 from benchmarks.flights import Standing, flights, standing
 from benchmarks.job import BenchJob
+from benchmarks.kept import RESULTS, read_rows, require_folder, write_json
 from benchmarks.load import Load
 from benchmarks.picture import draw_end_to_end
 from stream.demo.workload import Workload
 from stream.reporter import MetricsRecord
 
 RATES = (500, 1_000, 2_000)
+BACKLOG = "backlog drained"
 BACKLOG_SECONDS = 25
-RESULTS = Path(__file__).parent / "results"
+FILE = RESULTS / "end_to_end.json"
 
 
 class Phases(msgspec.Struct):
-    """Milliseconds a micro-batch, on average over a measurement; the workers' own times are sums over their tasks."""
+    """Milliseconds a micro-batch, on average over a measurement.
+
+    Attributes
+    ----------
+    wait, spark, commit
+        One after the other: the wait for the index, Spark's job, the transaction.
+    decode, match, encode
+        The workers' own times in Spark's job, summed over its tasks.
+    trigger
+        The whole by Spark's own clock, of one batch a second, since the job tells Spark's progress as often; where few
+        batches take long it may be less than its parts, which are of all of them.
+    """
 
     batches: int
     events_a_batch: float
@@ -43,7 +57,7 @@ class Phases(msgspec.Struct):
     decode: float
     match: float
     encode: float
-    trigger: float
+    trigger: float | None
 
 
 class Measurement(msgspec.Struct):
@@ -53,8 +67,8 @@ class Measurement(msgspec.Struct):
     load: str
     events_per_second: float
     matches_per_second: float
-    p50: float
-    p99: float
+    p50: float | None
+    p99: float | None
     lag: int
     phases: Phases
 
@@ -62,16 +76,22 @@ class Measurement(msgspec.Struct):
 def main() -> None:
     """Measure, print the table, write it and the picture to ``benchmarks/results``."""
     options = _options()
+    require_folder()
     console = Console(width=150)
     workload = flights(max(options.subscriptions), console)
-    rows: list[Measurement] = []
-    for count in options.subscriptions:
-        rows += _measure(workload, count, options, console)
-    table = _table(rows)
-    console.print(table)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "end_to_end.json").write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
-    draw_end_to_end(rows, RESULTS / "end_to_end.png")
+    for size in options.subscriptions:
+        rows = store(FILE, _measure(workload, size, options, console))
+        draw_end_to_end(rows, RESULTS / "end_to_end.png")
+    console.print(_table(rows))
+
+
+def store(file: Path, fresh: list[Measurement]) -> list[Measurement]:
+    """Put the measurements of one size in the place of the older ones of that size, and return all."""
+    sizes = {row.subscriptions for row in fresh}
+    rows = [row for row in read_rows(file, Measurement) if row.subscriptions not in sizes] + fresh
+    rows.sort(key=lambda row: row.subscriptions)
+    write_json(file, rows)
+    return rows
 
 
 def _measure(workload: Workload, count: int, options: argparse.Namespace, console: Console) -> list[Measurement]:
@@ -81,9 +101,7 @@ def _measure(workload: Workload, count: int, options: argparse.Namespace, consol
         rows = [_steady(count, rate, options.seconds, it) for rate in RATES]
         rows.append(_backlog(count, rows[-1], it.job, it.load))
     for row in rows:
-        console.print(
-            f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {row.p50:.0f} ms, p99 {row.p99:.0f} ms"
-        )
+        console.print(f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {_ms(row.p50)}, p99 {_ms(row.p99)}")
     return rows
 
 
@@ -120,10 +138,7 @@ def _backlog(count: int, before: Measurement, job: BenchJob, load: Load) -> Meas
     seconds = time.monotonic() - began
     records = job.metrics(start, time.time())
     matches = sum(record.metrics.counts.matches for record in records)
-    nothing = float("nan")
-    return Measurement(
-        count, "backlog drained", left / seconds, matches / seconds, nothing, nothing, left, _phases(records)
-    )
+    return Measurement(count, BACKLOG, left / seconds, matches / seconds, None, None, left, _phases(records))
 
 
 def _phases(records: list[MetricsRecord]) -> Phases:
@@ -145,7 +160,7 @@ def _phases(records: list[MetricsRecord]) -> Phases:
         decode=worker_mean("decode_ns"),
         match=worker_mean("match_ns"),
         encode=worker_mean("encode_ns"),
-        trigger=float(np.mean(triggers)) if triggers else float("nan"),
+        trigger=float(np.mean(triggers)) if triggers else None,
     )
 
 
@@ -161,19 +176,27 @@ def _table(rows: list[Measurement]) -> Table:
             row.load,
             f"{row.events_per_second:,.0f}",
             f"{row.matches_per_second:,.0f}",
-            *(f"{value:.0f}" for value in (row.p50, row.p99, phases.events_a_batch, phases.trigger, phases.spark)),
+            *(_ms(value) for value in (row.p50, row.p99)),
+            f"{phases.events_a_batch:.0f}",
+            *(_ms(value) for value in (phases.trigger, phases.spark)),
             *(f"{value:.1f}" for value in (phases.decode, phases.match, phases.encode, phases.commit, phases.wait)),
         )
     return table
 
 
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--subscriptions", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the index")
-    parser.add_argument("--seconds", type=float, default=30.0, help="length of each steady load")
-    parser.add_argument("--warm-up", type=float, default=45.0, help="seconds of load before anything is measured")
-    return parser.parse_args()
+    options = parser("benchmarks.end_to_end", __doc__)
+    options.add_argument("--subscriptions", type=count, nargs="+", default=[10_000, 100_000], help="sizes of the index")
+    options.add_argument("--seconds", type=amount, default=30.0, help="length of each steady load")
+    options.add_argument(
+        "--warm-up", type=amount_or_none, default=45.0, help="seconds of load before anything is measured"
+    )
+    return options.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

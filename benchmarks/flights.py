@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.job import BenchJob
+from benchmarks.job import BenchJob, loading_seconds
 from benchmarks.load import Clock, Load
 from stream.broker import Broker
 from stream.demo.workload import Workload, build_workload
@@ -21,11 +21,6 @@ EVENTS = 50_000
 
 GENERATED_A_SECOND = 20_000
 """About so many subscriptions are generated a second: whoever waits for a million is told how long."""
-
-LOADED_A_SECOND = 1_000
-"""A job that loads more slowly than this has failed."""
-
-READY_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ def standing(
             folder,
             *settings,
             trace=trace,
-            patience=READY_SECONDS + count / LOADED_A_SECOND,
+            patience=loading_seconds(count),
         )
         began = time.monotonic()
         job.subscribe(dict(list(workload.subscriptions.items())[-count:]))

@@ -18,6 +18,13 @@ from stream.topics import ensure_topics
 from stream.trace import VARIABLE
 
 READY_SECONDS = 300.0
+LOADED_A_SECOND = 1_000
+"""A job that loads more slowly than this has failed."""
+
+
+def loading_seconds(subscriptions: int) -> float:
+    """Return after how long a job with so many subscriptions must be ready."""
+    return READY_SECONDS + subscriptions / LOADED_A_SECOND
 
 
 class BenchJob:

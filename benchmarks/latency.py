@@ -22,8 +22,10 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from benchmarks.command import amount, amount_or_none, count, parser, run
 from benchmarks.flights import Standing, flights, standing
 from benchmarks.floor import transaction_floor
+from benchmarks.kept import require_folder
 from benchmarks.latency_report import Latency, Phase, Result, report
 from benchmarks.time_line import PHASES, Batch, log_settings, read_batches
 from stream.demo.workload import Workload
@@ -51,6 +53,7 @@ class TimeLine:
 def main() -> None:
     """Measure, print the table, and write it, the figures and the picture to ``benchmarks/results``."""
     options = _options()
+    require_folder()
     console = Console(width=150)
     workload = flights(options.subscriptions, console)
     with standing(workload, options.subscriptions, console) as it:
@@ -76,7 +79,7 @@ def main() -> None:
 
 
 def _steady(it: Standing, options: argparse.Namespace, console: Console) -> Latency:
-    console.print(f"warming up for {options.warm_up:g} s, then {options.rate:,} events/s for {options.seconds:g} s")
+    console.print(f"warming up for {options.warm_up:g} s, then {options.rate:,g} events/s for {options.seconds:g} s")
     it.load.steady(options.rate, options.warm_up)
     began, ended = it.load.steady(options.rate, options.seconds)
     it.job.await_lag(0)
@@ -145,16 +148,18 @@ def _phase(name: str, line: TimeLine) -> Phase:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rate", type=float, default=1_000, help="events a second (1,000)")
-    parser.add_argument("--subscriptions", type=int, default=100_000, help="size of the index (100,000)")
-    parser.add_argument("--warm-up", type=float, default=60.0, help="seconds of load before anything is measured (60)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="length of the load that is measured (60)")
-    parser.add_argument(
-        "--idle", type=float, default=300.0, help="seconds without events before one (300); 0: not done"
+    options = parser("benchmarks.latency", __doc__)
+    options.add_argument("--rate", type=amount, default=1_000, help="events a second (1,000)")
+    options.add_argument("--subscriptions", type=count, default=100_000, help="size of the index (100,000)")
+    options.add_argument(
+        "--warm-up", type=amount_or_none, default=60.0, help="seconds of load before anything is measured (60)"
     )
-    return parser.parse_args()
+    options.add_argument("--seconds", type=amount, default=60.0, help="length of the load that is measured (60)")
+    options.add_argument(
+        "--idle", type=amount_or_none, default=300.0, help="seconds without events before one (300); 0: not done"
+    )
+    return options.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

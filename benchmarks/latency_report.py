@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.kept import RESULTS, write, write_json
 from benchmarks.picture import draw_time_lines
 from benchmarks.time_line import Batch
 
-RESULTS = Path(__file__).parent / "results"
 WANTED = "p50 at most 150 ms, p99 at most 400 ms, the first event after five idle minutes at most 500 ms"
 SLOW = 0.99
 """The slow batch of the picture takes longer than this part of them."""
@@ -75,9 +73,8 @@ def report(result: Result, batches: list[Batch], console: Console) -> None:
     console.print(table)
     for name, value in _latencies(result):
         console.print(f"{name}: {value}")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "latency.json").write_bytes(msgspec.json.format(msgspec.json.encode(result)) + b"\n")
-    (RESULTS / "latency.md").write_text(_markdown(result), encoding="utf-8")
+    write_json(RESULTS / "latency.json", result)
+    write(RESULTS / "latency.md", _markdown(result))
     by_total = sorted(batches, key=lambda batch: batch.total)
     chosen = {"a median batch": len(batches) // 2, "a slow batch (p99)": int(SLOW * (len(batches) - 1))}
     draw_time_lines({name: by_total[place] for name, place in chosen.items()}, RESULTS / "latency.png")

@@ -33,13 +33,16 @@ from confluent_kafka import Consumer, Producer
 from rich.console import Console
 
 from benchmarks.bulk_records import SLICE, records
-from benchmarks.job import BenchJob
+from benchmarks.command import amount, amount_or_none, count, parser, run
+from benchmarks.job import BenchJob, loading_seconds
+from benchmarks.kept import require_folder
 from benchmarks.living_report import Batch, Change, Living, report
 from benchmarks.load import Load
 from benchmarks.watch import Watch
 from benchmarks.workloads.ads import Ads
 from index.compaction import due
 from index.manifest import latest
+from schemas.errors import TocsinError
 from schemas.json_codec import encode_event
 from stream import clients
 from stream.broker import Broker
@@ -54,15 +57,14 @@ SEGMENTS = 8
 PROBE = "probe-"
 LONGEST_MERGE = 600.0
 ANSWER_SECONDS = 60.0
-LOADED_A_SECOND = 1_000
-"""A job that loads more slowly than this has failed."""
 
 
 def main() -> None:
     """Measure, print the table, and write it and the pictures to ``benchmarks/results``."""
     options = _options()
+    require_folder()
     console = Console(width=150)
-    with tempfile.TemporaryDirectory(prefix="living-", ignore_cleanup_errors=True) as name, Broker() as broker:
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-", ignore_cleanup_errors=True) as name, Broker() as broker:
         report(_measure(broker.bootstrap_servers, Path(name), options, console), console)
 
 
@@ -74,7 +76,7 @@ def _measure(bootstrap: str, folder: Path, options: argparse.Namespace, console:
         f"topics.partitions={PARTITIONS}",
         f"job.max_subscriptions_per_batch={-(-options.size // SEGMENTS)}",
         trace=trace,
-        patience=300.0 + options.size / LOADED_A_SECOND,
+        patience=loading_seconds(options.size),
     )
     console.print(f"putting {options.size:,} records on the topic")
     for first in range(0, options.size, SLICE):
@@ -125,7 +127,10 @@ def _flowing(bootstrap: str, job: BenchJob, rate: float) -> Iterator[None]:
 def _compaction(job: BenchJob) -> psutil.Process:
     """Return the process that merges beside the job."""
     children = psutil.Process(job.pid).children(recursive=True)
-    return next(child for child in children if "index.compaction_process" in child.cmdline())
+    found = [child for child in children if "index.compaction_process" in child.cmdline()]
+    if not found:
+        raise TocsinError("the job has no compaction process, so no merge can be held; its log tells why")
+    return found[0]
 
 
 def _await_merges(index: Path) -> float:
@@ -227,14 +232,14 @@ class _Answers(Watch):
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--size", type=int, default=400_000, help="how many subscriptions (400,000)")
-    parser.add_argument("--rate", type=float, default=200.0, help="events a second (200)")
-    parser.add_argument("--seconds", type=float, default=30.0, help="before and after the merge (30)")
-    parser.add_argument("--warm-up", type=float, default=45.0, help="seconds of events before all that (45)")
-    parser.add_argument("--changes", type=int, default=200, help="changes whose way is timed (200)")
-    return parser.parse_args()
+    options = parser("benchmarks.living", __doc__)
+    options.add_argument("--size", type=count, default=400_000, help="how many subscriptions (400,000)")
+    options.add_argument("--rate", type=amount, default=200.0, help="events a second (200)")
+    options.add_argument("--seconds", type=amount, default=30.0, help="before and after the merge (30)")
+    options.add_argument("--warm-up", type=amount_or_none, default=45.0, help="seconds of events before all that (45)")
+    options.add_argument("--changes", type=count, default=200, help="changes whose way is timed (200)")
+    return options.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

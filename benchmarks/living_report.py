@@ -13,10 +13,14 @@ from rich.table import Table
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
+from benchmarks.kept import RESULTS, write
+from benchmarks.picture import save
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-RESULTS = Path(__file__).parent / "results"
+WHITE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+"""What stands behind a figure among the dots."""
 
 
 class Batch(msgspec.Struct):
@@ -62,8 +66,7 @@ class Living(msgspec.Struct):
 
 def report(living: Living, console: Console) -> None:
     """Print the tables, and write the figures and pictures."""
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "living.json").write_bytes(msgspec.json.encode(living) + b"\n")
+    write(RESULTS / "living.json", msgspec.json.encode(living) + b"\n")
     console.print(_batches(living))
     console.print(_changes(living))
     _draw_merge(living, RESULTS / "living_merge.png")
@@ -119,15 +122,14 @@ def _draw_merge(living: Living, file: Path) -> None:
             median = float(np.median([batch.milliseconds for batch in batches]))
             ends = [batches[0].ended - living.resumed, batches[-1].ended - living.resumed]
             axes.plot(ends, [median, median], "k-", linewidth=2)
-            axes.annotate(f"{median:.0f} ms", (ends[0], median), textcoords="offset points", xytext=(2, 4))
+            axes.annotate(f"{median:.0f} ms", (ends[0], median), textcoords="offset points", xytext=(2, 4), bbox=WHITE)
     axes.set_ylim(0)
     axes.set_xlabel("seconds since the merges began")
     axes.set_ylabel("milliseconds a batch of events")
     axes.set_title(f"{living.rate:,.0f} events/s, {living.size:,} subscriptions merged from {living.segments} segments")
     axes.legend(loc="upper right")
     figure.tight_layout()
-    figure.savefig(file, dpi=110)
-    pyplot.close(figure)
+    save(figure, file)
 
 
 def _draw_changes(living: Living, file: Path) -> None:
@@ -145,5 +147,4 @@ def _draw_changes(living: Living, file: Path) -> None:
     axes.set_title(f"A change comes into force, {living.rate:,.0f} events/s, {living.size:,} subscriptions")
     axes.legend(loc="lower right")
     figure.tight_layout()
-    figure.savefig(file, dpi=110)
-    pyplot.close(figure)
+    save(figure, file)

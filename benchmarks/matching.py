@@ -24,12 +24,14 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.block_measure import Cost, build_block, measure_block
+from benchmarks.command import amount, count, parser, run
 from benchmarks.compare.a_tree_peer import ATree
 from benchmarks.compare.apart import Bounds, run_apart
 from benchmarks.compare.contender import Contender, Unable
 from benchmarks.compare.engines import TOP, EngineContender, RankingCheck, WrongAnswer
 from benchmarks.compare.mokaccino_peer import Mokaccino
 from benchmarks.compare.perq_peer import Perq
+from benchmarks.kept import RESULTS, require_folder
 from benchmarks.matching_report import draw, write_table
 from benchmarks.matching_results import Compared, Measured, load, store
 from benchmarks.timing import give_back_memory, keep_memory
@@ -38,11 +40,11 @@ from benchmarks.workloads.workload import Workload
 from index.block.engine import BlockEngine
 from index.engine import Parts
 from index.engines import engine_named
+from schemas.errors import TocsinError
 from schemas.records import Event, Subscription
 
 SEED = 1
 MEASURED = tuple(name for name in WORKLOADS if name not in ("mixed", "keywords-leaf"))
-RESULTS = Path(__file__).parent / "results"
 FILE = RESULTS / "matching.json"
 OTHERS = ("counting", "kindex-dnf", "mokaccino", "perq", "a-tree")
 SHARES = (100, 10, 1)
@@ -54,7 +56,9 @@ def main() -> None:
     options = _options()
     keep_memory()
     console = Console(width=150)
-    RESULTS.mkdir(exist_ok=True)
+    require_folder()
+    if options.scratch and not Path(options.scratch).is_dir():
+        raise TocsinError(f"{options.scratch} is not a folder; make it, or leave --scratch away")
     for name in [] if options.report else options.workloads or MEASURED:
         source = workload(name, options.seed)
         for size in options.subscriptions or [source.size // share for share in SHARES]:
@@ -109,18 +113,18 @@ def _compare(
         makers = _contenders(Path(options.scratch or folder), ranked)
         for name in options.others:
             try:
-                run = run_apart(makers[name], subscriptions, events, bounds)
+                done = run_apart(makers[name], subscriptions, events, bounds)
             except Unable as unable:
                 found.append(Compared(name, note=str(unable)))
                 console.print(f"  {name}: {unable}")
                 continue
-            if not run.outcome.pairs.same(expected.pairs):
-                raise WrongAnswer(f"{name} and the block engine differ: {len(run.outcome.pairs.event):,} matches")
-            top = None if run.outcome.top is None else Cost(*run.outcome.top)
-            cost, same_events = Cost(*run.outcome.all), Cost(*expected.all)
-            found.append(Compared(name, run.build, cost, top, same_events, stream=stream))
-            times = run.outcome.all.cpu / expected.all.cpu
-            console.print(f"  {name}: all {run.outcome.all.cpu:.3f} ms, {times:.1f} times ours, same answers")
+            if not done.outcome.pairs.same(expected.pairs):
+                raise WrongAnswer(f"{name} and the block engine differ: {len(done.outcome.pairs.event):,} matches")
+            top = None if done.outcome.top is None else Cost(*done.outcome.top)
+            cost, same_events = Cost(*done.outcome.all), Cost(*expected.all)
+            found.append(Compared(name, done.build, cost, top, same_events, stream=stream))
+            times = done.outcome.all.cpu / expected.all.cpu
+            console.print(f"  {name}: all {done.outcome.all.cpu:.3f} ms, {times:.1f} times ours, same answers")
     return found
 
 
@@ -134,26 +138,41 @@ def _contenders(scratch: Path, ranked: RankingCheck) -> dict[str, Callable[[], C
     }
 
 
+def _known(name: str) -> str:
+    """Return the name of a workload that there is."""
+    if name not in WORKLOADS:
+        raise argparse.ArgumentTypeError(f"there is no workload {name!r}; there are {', '.join(WORKLOADS)}")
+    return name
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("workloads", nargs="*", choices=[*WORKLOADS, []], help=f"by default {', '.join(MEASURED)}")
-    parser.add_argument(
-        "--subscriptions", type=int, nargs="+", help="sizes; by default 1/100, 1/10 and all of the full"
+    options = parser("benchmarks.matching", __doc__)
+    options.add_argument(
+        "workloads",
+        nargs="*",
+        type=_known,
+        metavar="workload",
+        help=f"by default {', '.join(MEASURED)}; besides keywords-leaf, mixed",
     )
-    parser.add_argument("--events", type=int, default=4096, help="events of the block engine's measurements")
-    parser.add_argument("--others", nargs="*", choices=OTHERS, default=OTHERS, help="with whom ours is compared")
-    parser.add_argument("--compared", type=int, default=64, help="how many of them the others are given")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--repetitions", type=int, default=5, help="the fastest one counts")
-    parser.add_argument("--seconds", type=float, default=20.0, help="no repetition begins after so long, a measurement")
-    parser.add_argument(
-        "--limit", type=float, default=300.0, help="the processor's seconds that one of the others may take"
+    options.add_argument(
+        "--subscriptions", type=count, nargs="+", help="sizes; by default 1/100, 1/10 and all of the full"
     )
-    parser.add_argument("--gigabytes", type=float, default=8.0, help="memory that one of the others may take")
-    parser.add_argument("--scratch", help="folder for the a-tree program and its input; by default a temporary one")
-    parser.add_argument("--report", action="store_true", help="only write table and picture anew")
-    return parser.parse_args()
+    options.add_argument("--events", type=count, default=4096, help="events of the block engine's measurements")
+    options.add_argument("--others", nargs="*", choices=OTHERS, default=OTHERS, help="with whom ours is compared")
+    options.add_argument("--compared", type=count, default=64, help="how many of the events the others are given")
+    options.add_argument("--seed", type=int, default=SEED, help="decides subscriptions and events (1)")
+    options.add_argument("--repetitions", type=count, default=5, help="the fastest one counts")
+    options.add_argument(
+        "--seconds", type=amount, default=20.0, help="no repetition begins after so long, a measurement"
+    )
+    options.add_argument(
+        "--limit", type=amount, default=300.0, help="the processor's seconds that one of the others may take"
+    )
+    options.add_argument("--gigabytes", type=amount, default=8.0, help="memory that one of the others may take")
+    options.add_argument("--scratch", help="folder for the a-tree program and its input; by default a temporary one")
+    options.add_argument("--report", action="store_true", help="only write table and picture anew")
+    return options.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

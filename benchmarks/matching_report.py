@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -13,18 +14,23 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 from benchmarks.block_measure import CHUNK, BlockResult, Cost
+from benchmarks.kept import write
 from benchmarks.matching_results import Measured
+from benchmarks.picture import save
 from benchmarks.reach import verdicts
 from benchmarks.workloads.registry import workload
 
 COLUMNS = 3
+LEGEND = 0.4
+"""Inches below the panels."""
+
 ANSWER_BYTES = 4
 """The subscription of one match: what must at least be written when all matches are wanted, scores being in runs."""
 
 
 def write_table(rows: Sequence[Measured], file: Path) -> None:
     """Write the Markdown page of all measurements."""
-    file.write_text("\n".join(_page(rows)) + "\n")
+    write(file, "\n".join(_page(rows)) + "\n")
 
 
 def _page(rows: Sequence[Measured]) -> Iterator[str]:
@@ -197,12 +203,16 @@ def draw(rows: Sequence[Measured], file: Path) -> None:
                 if other.all is not None:
                     lines[other.name].append((row.subscriptions, other.all.cpu))
         for label, points in lines.items():
-            ours = label.startswith("block")
-            style, width = ("o-", 2.5) if ours else ("s--", 1.2)
-            panel.plot(*zip(*points, strict=True), style, label=label, linewidth=width, color=colours[label])
-        panel.set(title=name, xscale="log", yscale="log", xlabel="subscriptions", ylabel="ms an event")
+            panel.plot(*zip(*points, strict=True), label=label, color=colours[label], **_style(label))
+        panel.set(title=name, xscale="log", yscale="log", xlabel="subscriptions", ylabel="milliseconds an event")
         panel.grid(visible=True, which="both", alpha=0.2)
-        panel.legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(file, dpi=100)
-    pyplot.close(figure)
+    figure.tight_layout(rect=(0, LEGEND / figure.get_figheight(), 1, 1))
+    handles = [pyplot.Line2D([], [], color=colour, label=label, **_style(label)) for label, colour in colours.items()]
+    figure.legend(handles=handles, loc="lower center", ncols=len(handles))
+    save(figure, file, dpi=100)
+
+
+def _style(label: str) -> dict[str, Any]:
+    """Return how a line looks: ours are thick, the others' dashed."""
+    ours = label.startswith("block")
+    return {"marker": "o" if ours else "s", "linestyle": "-" if ours else "--", "linewidth": 2.5 if ours else 1.2}

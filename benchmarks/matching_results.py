@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.block_measure import BlockResult, Cost
+from benchmarks.kept import read_rows, write_json
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 def load(file: Path) -> list[Measured]:
     """Return what a file holds; nothing when there is none."""
-    return msgspec.json.decode(file.read_bytes(), type=list[Measured]) if file.exists() else []
+    return read_rows(file, Measured)
 
 
 def store(file: Path, fresh: Measured) -> list[Measured]:
@@ -64,5 +65,5 @@ def store(file: Path, fresh: Measured) -> list[Measured]:
     if not fresh.compared:
         fresh = msgspec.structs.replace(fresh, compared=[c for m in before if m not in kept for c in m.compared])
     rows = sorted([*kept, fresh], key=lambda m: (m.workload, m.subscriptions))
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    write_json(file, rows)
     return rows

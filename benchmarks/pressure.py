@@ -13,7 +13,6 @@ Command: ``python -m benchmarks.pressure [--events 100] [--subscriptions 1000000
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -22,7 +21,8 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from benchmarks.job import BenchJob
+from benchmarks.command import count, count_or_none, parser, run
+from benchmarks.job import BenchJob, loading_seconds
 from benchmarks.load import Load
 from benchmarks.watch import Watch
 from stream.broker import Broker
@@ -72,8 +72,15 @@ def size(file: Path) -> int:
 
 
 def fan_out(events: int, subscriptions: int, console: Console) -> None:
+    """Measure events that match everything, and tell."""
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
-        job = BenchJob(broker.bootstrap_servers, Path(folder), "job.top=0", "topics.partitions=1")
+        job = BenchJob(
+            broker.bootstrap_servers,
+            Path(folder),
+            "job.top=0",
+            "topics.partitions=1",
+            patience=loading_seconds(subscriptions),
+        )
         job.subscribe({f"s{n}": b'{"filter": "x >= 0"}' for n in range(subscriptions)})
         began = time.monotonic()
         with job, Largest(job, Path(folder) / "index") as watch:
@@ -83,6 +90,7 @@ def fan_out(events: int, subscriptions: int, console: Console) -> None:
             load.burst(events)
             job.await_lag(0)
             seconds = time.monotonic() - began
+            load.close()
         matches = events * subscriptions
         console.print(
             f"{events:,} events x {subscriptions:,} matches: {seconds:,.0f} s, {matches / seconds:,.0f} matches/s; "
@@ -93,6 +101,7 @@ def fan_out(events: int, subscriptions: int, console: Console) -> None:
 
 
 def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
+    """Measure how soon a job that lags keeps up again, and tell."""
     workload = build_workload(FLIGHTS, CHOSEN, SEED, lambda: None)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, Broker() as broker:
         job = BenchJob(broker.bootstrap_servers, Path(folder))
@@ -106,6 +115,7 @@ def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
             with load.meanwhile(rate):
                 job.await_lag(KEEPING_UP)
                 seconds = time.monotonic() - began
+            load.close()
         answered = lag + rate * seconds
         console.print(
             f"{lag:,} events behind at {rate:,} events/s: caught up in {seconds:.1f} s, "
@@ -114,13 +124,18 @@ def catch_up(rate: int, behind: int, warm_up: int, console: Console) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pressure", description="Fan-out and catching up.")
-    parser.add_argument("--events", type=int, default=100, help="events that match everything (100); 0: none")
-    parser.add_argument("--subscriptions", type=int, default=1_000_000, help="subscriptions for them (1,000,000)")
-    parser.add_argument("--rate", type=int, default=1_000, help="events/s to keep up with (1,000)")
-    parser.add_argument("--behind", type=int, default=60, help="seconds to lag behind (60); 0: not measured")
-    parser.add_argument("--warm-up", type=int, default=45, help="seconds at the rate before that (45)")
-    options = parser.parse_args()
+    """Measure one after the other."""
+    described = parser("benchmarks.pressure", __doc__)
+    described.add_argument(
+        "--events", type=count_or_none, default=100, help="events that match everything (100); 0: none"
+    )
+    described.add_argument("--subscriptions", type=count, default=1_000_000, help="subscriptions for them (1,000,000)")
+    described.add_argument("--rate", type=count, default=1_000, help="events/s to keep up with (1,000)")
+    described.add_argument(
+        "--behind", type=count_or_none, default=60, help="seconds to lag behind (60); 0: not measured"
+    )
+    described.add_argument("--warm-up", type=count_or_none, default=45, help="seconds at the rate before that (45)")
+    options = described.parse_args()
     console = Console(width=140)
     if options.behind:
         catch_up(options.rate, options.behind, options.warm_up, console)
@@ -129,4 +144,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

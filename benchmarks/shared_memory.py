@@ -10,11 +10,11 @@ Command: ``python -m benchmarks.shared_memory [--size 500000] [--workers 1 2 4]`
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import tempfile
+from contextlib import suppress
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
+from threading import BrokenBarrierError
 
 import msgspec
 import psutil  # type: ignore[import-untyped]
@@ -22,6 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bulk_records import SLICE, records
+from benchmarks.command import count, parser, run
+from benchmarks.kept import RESULTS, require_folder, write_json
 from benchmarks.workloads.ads import Ads
 from index.block.engine import BlockEngine
 from index.event_block import EventBlock
@@ -29,12 +31,13 @@ from index.manifest import latest
 from index.reader import IndexReader
 from index.segment import write_segment
 from index.writer import IndexWriter
+from schemas.errors import TocsinError
 from schemas.json_codec import decode_subscription
 
 SEED = 1
 EVENTS = 512
 READY_SECONDS = 600.0
-RESULTS = Path(__file__).parent / "results" / "shared_memory.json"
+FILE = RESULTS / "shared_memory.json"
 
 
 class Row(msgspec.Struct):
@@ -49,11 +52,12 @@ class Row(msgspec.Struct):
 
 def main() -> None:
     """Measure, print the table, and write it to ``benchmarks/results``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--size", type=int, default=500_000, help="how many subscriptions (500,000)")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4], help="how many workers (1 2 4)")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="tocsin-memory-") as folder:
+    described = parser("benchmarks.shared_memory", __doc__)
+    described.add_argument("--size", type=count, default=500_000, help="how many subscriptions (500,000)")
+    described.add_argument("--workers", type=count, nargs="+", default=[1, 2, 4], help="how many workers (1 2 4)")
+    options = described.parse_args()
+    require_folder()
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         _write(folder, options.size)
         size = sum(entry.segment.bytes for entry in latest(folder).segments) / 1e6
         rows = [_measure("", 0, 0.0, 1)]
@@ -68,8 +72,7 @@ def main() -> None:
             f"{row.all:.0f}",
         )
     Console().print(table)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    write_json(FILE, rows)
 
 
 def _write(folder: str, size: int) -> None:
@@ -84,26 +87,36 @@ def _measure(folder: str, size: int, index: float, workers: int) -> Row:
     context = multiprocessing.get_context("spawn")
     ready, measured = context.Barrier(workers + 1), context.Barrier(workers + 1)
     processes = [context.Process(target=_match, args=(folder, ready, measured)) for _ in range(workers)]
-    for process in processes:
-        process.start()
-    ready.wait(READY_SECONDS)
-    memory = [psutil.Process(process.pid).memory_full_info() for process in processes]
-    measured.wait(READY_SECONDS)
-    for process in processes:
-        process.join()
+    try:
+        for process in processes:
+            process.start()
+        ready.wait(READY_SECONDS)
+        memory = [psutil.Process(process.pid).memory_full_info() for process in processes]
+        measured.wait(READY_SECONDS)
+    except BrokenBarrierError:
+        raise TocsinError(f"one of {workers} workers has failed; what is above tells why") from None
+    finally:
+        measured.abort()
+        for process in processes:
+            if process.pid is not None:
+                process.join()
     return Row(size, index, workers, sum(m.uss for m in memory) / 1e6, sum(m.pss for m in memory) / 1e6)
 
 
 def _match(folder: str, ready: Barrier, measured: Barrier) -> None:
-    """Be a worker: match a block and wait until the memory has been read."""
-    if folder:
-        snapshot = IndexReader(folder, [BlockEngine()]).at(latest(folder).version)
-        found = snapshot.match(EventBlock.from_events(Ads(SEED).events(EVENTS)))
-        assert len(found.event), "some event matches"
-        snapshot.ids(found)
-    ready.wait(READY_SECONDS)
-    measured.wait(READY_SECONDS)
+    """Be a worker: match a block and wait until the memory has been read; one that fails keeps nobody waiting."""
+    try:
+        if folder:
+            snapshot = IndexReader(folder, [BlockEngine()]).at(latest(folder).version)
+            found = snapshot.match(EventBlock.from_events(Ads(SEED).events(EVENTS)))
+            snapshot.ids(found)
+        ready.wait(READY_SECONDS)
+    except BaseException:
+        ready.abort()
+        raise
+    with suppress(BrokenBarrierError):
+        measured.wait(READY_SECONDS)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

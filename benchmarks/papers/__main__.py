@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 import time
 
+from benchmarks.command import run
+from benchmarks.kept import require_folder
 from benchmarks.papers import compare, fontoura2010, whang2009
-from benchmarks.papers.figure import finish
+from benchmarks.papers.figure import RESULTS, finish
 from benchmarks.papers.report import write_report
 from benchmarks.papers.sweep import FULL, sized
 from benchmarks.timing import keep_memory
@@ -21,9 +23,13 @@ PAPERS = {"whang2009": whang2009.FIGURES, "fontoura2010": fontoura2010.FIGURES}
 def main(wanted: list[str]) -> None:
     """Draw the figures, named paper.number."""
     known = {f"{paper}.{number}": make for paper, figures in PAPERS.items() for number, make in figures.items()}
+    if {"-h", "--help"} & set(wanted):
+        print(__doc__, f"\nFigures: {', '.join(known)}", sep="")
+        return
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise SystemExit(f"there is no figure {', '.join(unknown)}; there are {', '.join(known)}")
+    require_folder(RESULTS)
     keep_memory()
     for name in wanted or known:
         begin = time.perf_counter()
@@ -36,4 +42,4 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(lambda: main(sys.argv[1:]))

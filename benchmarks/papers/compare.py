@@ -8,7 +8,8 @@ answers to the first ones.
     python -m benchmarks.papers.compare --size 1000000 [--only ads,cnf] [--engines block,scan] [--resume]
 
 Seed 1. Results go to ``results/compare.json`` and ``results/compare.md`` after each engine; rows of other runs stay in
-the former, and ``--resume`` measures what is not there yet. Times are of the matching thread's CPU.
+the former. ``--resume`` measures what is not there yet, and what tighter bounds than now have ended. Times are of the
+matching thread's CPU.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.command import count, run
+from benchmarks.kept import read_rows, require_folder, write
 from benchmarks.papers import contracts
 from benchmarks.papers.compare_table import SHOWN, Row, disagreements, kind, table
 from benchmarks.papers.exchange import Exchange
@@ -106,7 +109,7 @@ def measured_apart(workload: str, engine: str, size: int, bounds: Bounds) -> Row
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         reason = f"it needs more than {bounds.seconds:,} s or {bounds.gigabytes} GB ({name})"
-        return {"workload": workload, "engine": engine, "size": size, "refused": reason}
+        return {"workload": workload, "engine": engine, "size": size, "refused": reason, "bounds": list(bounds)}
     row: Row = json.loads(done.stdout.splitlines()[-1])
     return row
 
@@ -117,30 +120,40 @@ def bound_process(bounds: Bounds) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.seconds, bounds.seconds + 5))
 
 
+def done(row: Row, bounds: Bounds) -> bool:
+    """Return whether a row needs no new measurement: it has its times, or bounds no tighter than these ended it."""
+    return all(old >= new for old, new in zip(row.get("bounds", bounds), bounds, strict=True))
+
+
 def kept() -> list[Row]:
     """Return the rows of all runs."""
     file = RESULTS / "compare.json"
-    rows: list[Row] = json.loads(file.read_text()) if file.exists() else []
-    return rows
+    return read_rows(file, dict)
 
 
 def keep(row: Row) -> None:
     """Put a row in the place of an older one of its kind, and write the table anew."""
     rows = [old for old in kept() if kind(old) != kind(row)] + [row]
-    (RESULTS / "compare.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (RESULTS / "compare.md").write_text(table(rows) + "\n")
+    write(RESULTS / "compare.json", json.dumps(rows, indent=1) + "\n")
+    write(RESULTS / "compare.md", table(rows) + "\n")
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the comparison, or one row of it; None stands for the command line's arguments."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=1_000_000)
-    parser.add_argument("--only", default=",".join(WORKLOADS))
-    parser.add_argument("--engines", default=",".join(COMPARED))
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--seconds", type=int, default=Bounds().seconds)
-    parser.add_argument("--gigabytes", type=int, default=Bounds().gigabytes)
-    parser.add_argument("--one", nargs=3, metavar=("WORKLOAD", "ENGINE", "SIZE"))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.compare",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--size", type=count, default=1_000_000, help="how many subscriptions (1,000,000)")
+    parser.add_argument("--only", default=",".join(WORKLOADS), help=f"workloads ({','.join(WORKLOADS)})")
+    parser.add_argument("--engines", default=",".join(COMPARED), help="engines, by default all")
+    parser.add_argument("--resume", action="store_true", help="measure what is not there yet")
+    parser.add_argument("--seconds", type=count, default=Bounds().seconds, help="processor time of a row (3,000)")
+    parser.add_argument("--gigabytes", type=count, default=Bounds().gigabytes, help="memory of a row (12)")
+    parser.add_argument(
+        "--one", nargs=3, metavar=("WORKLOAD", "ENGINE", "SIZE"), help="print one row, as the runs of others ask for it"
+    )
     arguments = parser.parse_args(given)
     bounds = Bounds(arguments.seconds, arguments.gigabytes)
     if arguments.one:
@@ -148,9 +161,11 @@ def main(given: Sequence[str] | None = None) -> None:
         workload, engine, size = arguments.one
         print(json.dumps(_one(workload, engine, int(size), bounds)))
         return
+    require_folder(RESULTS)
     wanted = [(w, e) for w in _chosen(arguments.only, WORKLOADS) for e in _chosen(arguments.engines, ENGINES)]
     for number, (workload, engine) in enumerate(wanted, 1):
-        if arguments.resume and (workload, engine, arguments.size) in map(kind, kept()):
+        wanted_kind = (workload, engine, arguments.size)
+        if arguments.resume and any(kind(row) == wanted_kind and done(row, bounds) for row in kept()):
             continue
         begin = time.perf_counter()
         keep(measured_apart(workload, engine, arguments.size, bounds))
@@ -167,7 +182,7 @@ def _one(workload: str, engine: str, size: int, bounds: Bounds) -> Row:
         return measured(workload, engine, size)
     except MemoryError:
         reason = f"it needs more than {bounds.gigabytes} GB"
-        return {"workload": workload, "engine": engine, "size": size, "refused": reason}
+        return {"workload": workload, "engine": engine, "size": size, "refused": reason, "bounds": list(bounds)}
 
 
 def _chosen(names: str, known: Collection[str]) -> list[str]:
@@ -179,4 +194,4 @@ def _chosen(names: str, known: Collection[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

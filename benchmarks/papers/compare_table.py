@@ -10,6 +10,9 @@ SHOWN = {0: "all", 1: "top 1", 10: "top 10", 100: "top 100"}
 
 Row = dict[str, Any]
 
+ANSWER_BYTES = 12
+"""Subscription and score of a match where nearly all scores of an event differ."""
+
 WANTED = 20
 """Times as fast that the block engine is to be on the ads data."""
 
@@ -110,7 +113,7 @@ def _why(block: Row, other: Row, missed: Sequence[str]) -> str:
         f"{WANTED} times the block engine's {1e3 * block['all']:,.0f} µs would be {WANTED * 1e3 * block['all']:,.0f}. "
         "The block engine spends "
         f"{spent:.0f} ns on each of {matches:,.0f} matches, which are found, scored, ordered and written "
-        f"(16 bytes each, {16e-3 * matches:,.0f} KB an event); the best one alone takes it "
+        f"({ANSWER_BYTES} bytes each, {ANSWER_BYTES * matches / 1000:,.0f} KB an event); the best one alone takes it "
         f"{1e3 * block['top 1']:,.0f} µs, the best ten {1e3 * block['top 10']:,.0f} µs, the best hundred "
         f"{1e3 * block['top 100']:,.0f} µs. So {100 * (1 - block['top 1'] / block['all']):.0f} % of its time for all "
         f"matches, and {100 * (1 - block['top 1'] / block['top 100']):.0f} % of that for a hundred, goes with what is "

@@ -12,8 +12,15 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.ticker import NullLocator
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.kept import results_folder, write
+from benchmarks.picture import save
+
+MARKS = "_x+1"
+"""Shapes of published values, which differ by name."""
+
+RESULTS = results_folder(Path(__file__).parent / "results")
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,6 @@ class Figure:
 
 def finish(figure: Figure) -> None:
     """Print the figure's table and claims, and write its picture and numbers to `RESULTS`."""
-    RESULTS.mkdir(exist_ok=True)
     print(f"\n{figure.paper}, figure {figure.number}: {figure.title}")
     for key, value in figure.setting.items():
         print(f"  {key}: {value}")
@@ -111,7 +117,7 @@ def finish(figure: Figure) -> None:
         print(f"  {line.name:<20} {points}   ({figure.y_label})")
     for claim in figure.claims:
         print(f"  {claim.sentence()}")
-    (RESULTS / f"{figure.name}.json").write_text(json.dumps(asdict(figure), indent=1) + "\n")
+    write(RESULTS / f"{figure.name}.json", json.dumps(asdict(figure), indent=1) + "\n")
     _draw(figure, RESULTS / f"{figure.name}.png")
 
 
@@ -124,26 +130,38 @@ def _draw(figure: Figure, file: Path) -> None:
         _fill(all_axes[0, 1], figure, panel.y_label, panel.lines, panel.published)
     canvas.suptitle(f"{figure.paper}, figure {figure.number}: {figure.title}", fontsize=10)
     canvas.tight_layout()
-    canvas.savefig(file, dpi=110)
-    pyplot.close(canvas)
+    save(canvas, file)
 
 
 def _fill(axes: Any, figure: Figure, y_label: str, lines: Sequence[Line], published: Sequence[Published]) -> None:
     """Draw lines and marks; marks of one name are one entry of the legend."""
     for line, shape in zip(lines, "osD^v<>pPX*h" * 3, strict=False):
         axes.plot(line.x, line.y, marker=shape, label=line.name)
+    shapes = dict(zip(dict.fromkeys(mark.name for mark in published), MARKS * len(published), strict=False))
     named: set[str] = set()
     for mark in published:
         middle = (mark.low + mark.high) / 2
         reach = [[middle - mark.low], [mark.high - middle]]
         label = None if mark.name in named else f"published: {mark.name}"
-        axes.errorbar([mark.x], [middle], yerr=reach, fmt="k_", capsize=5, alpha=0.7, label=label)
+        axes.errorbar([mark.x], [middle], yerr=reach, fmt=f"k{shapes[mark.name]}", capsize=5, alpha=0.7, label=label)
         named.add(mark.name)
-    if figure.log_x:
-        axes.set_xscale("log")
     if figure.log_y:
         axes.set_yscale("log")
+    if figure.log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+        places = sorted(_places(lines))
+        axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=8)
+    elif set(axes.get_xticks()) - set(map(round, axes.get_xticks())) and all(
+        float(x).is_integer() for x in _places(lines)
+    ):
+        axes.set_xticks(sorted(_places(lines)))
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(y_label)
     axes.grid(True, which="both", alpha=0.25)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
+
+
+def _places(lines: Sequence[Line]) -> set[float]:
+    """Return where lines have a point."""
+    return {x for line in lines for x in line.x}

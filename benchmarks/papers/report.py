@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from benchmarks.kept import write
 from benchmarks.papers.figure import RESULTS, Claim
 
 PAPERS = {
@@ -32,7 +33,7 @@ def write_report() -> None:
         lines += [f"## {title}", ""]
         for figure in figures:
             lines += _figure(figure)
-    (RESULTS / "README.md").write_text("\n".join(lines))
+    write(RESULTS / "README.md", "\n".join(lines))
 
 
 def _figure(figure: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from benchmarks.compare.engines import WrongAnswer
 from benchmarks.papers.figure import Line
 from benchmarks.papers.measure import build, match, work
 from index.engine import Engine
@@ -16,7 +17,13 @@ FULL = os.environ.get("FULL") == "1"
 """Whether the papers' own sizes are run."""
 
 
-SHRINK = int(os.environ.get("SHRINK", "1"))
+def _shrink(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise SystemExit(f"SHRINK={text} is not a whole number, at least 1, by which sizes could be divided")
+    return int(text)
+
+
+SHRINK = _shrink(os.environ.get("SHRINK", "1"))
 """What sizes are divided by, to try the commands out."""
 
 
@@ -104,7 +111,7 @@ def sweep(engines: Mapping[str, Callable[[], Engine]], points: Iterable[Point], 
                 timed = match(built.matcher, point.events, top)
                 agreed = [own[point.x].matches for (_, t), own in swept.found.items() if t == top and point.x in own]
                 if agreed and agreed[0] != timed.matches:
-                    raise AssertionError(f"{name} finds {timed.matches} matches an event, others {agreed[0]}")
+                    raise WrongAnswer(f"{name} finds {timed.matches} matches an event, others {agreed[0]}")
                 done = work(built.matcher, point.events, top)
                 swept.found[name, top][point.x] = Measured(timed.ms, timed.matches, done, built.indexed)
                 found = f"{timed.ms:.4g} ms an event, {timed.matches:g} matches"

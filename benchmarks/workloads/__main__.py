@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from benchmarks.command import count, parser, run
 from benchmarks.workloads.registry import WORKLOADS, workload
 from benchmarks.workloads.statistics import matches_by_engine, matches_by_oracle, statistics
 from index.block.engine import BlockEngine
@@ -34,14 +35,14 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Print what a workload looks like.")
-    parser.add_argument("workload", choices=list(WORKLOADS))
-    parser.add_argument("subscriptions", type=int)
-    parser.add_argument("--events", type=int, default=128)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--oracle", action="store_true", help=f"ask the oracle {ORACLE_PAIRS:,} pairs, not the engine")
-    return parser.parse_args()
+    options = parser("benchmarks.workloads", "Print what a workload looks like.")
+    options.add_argument("workload", choices=list(WORKLOADS))
+    options.add_argument("subscriptions", type=count)
+    options.add_argument("--events", type=count, default=128)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--oracle", action="store_true", help=f"ask the oracle {ORACLE_PAIRS:,} pairs, not the engine")
+    return options.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

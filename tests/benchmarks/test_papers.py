@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.compare.engines import WrongAnswer
 from benchmarks.papers import __main__ as papers
 from benchmarks.papers import compare, contracts, figure, fontoura2010, measure, report
 from benchmarks.papers.compare_table import Row, disagreements, table
@@ -117,7 +118,7 @@ def test_a_sweep_refuses_to_compare_engines_that_find_other_matches() -> None:
     assert swept.at("block", 1.0).work == {}
     assert read_share(swept.at("counting", 1.0)) == 1
     assert swept.at("counting", 1.0).indexed > 200
-    with pytest.raises(AssertionError, match=r"blind finds .* matches an event, others"):
+    with pytest.raises(WrongAnswer, match=r"blind finds .* matches an event, others"):
         sweep({"block": BlockEngine, "blind": Blind}, _points())
 
 
@@ -172,7 +173,7 @@ def test_a_panel_is_drawn_beside_a_figure(tmp_path: Path, monkeypatch: pytest.Mo
     for panel, width in ((None, 7.5), (Panel("MB", [line], [mark]), 12)):
         finish(Figure("paper", 1, "title", "x", "y", [line], [], [mark], panel=panel))
         header = (tmp_path / "paper_figure_01.png").read_bytes()[16:20]
-        assert int.from_bytes(header) == int(width * 110)
+        assert int.from_bytes(header) == pytest.approx(width * 110, rel=0.05), "cut to what is drawn"
 
 
 def test_every_figure_of_both_papers_has_its_command() -> None:

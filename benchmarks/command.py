@@ -1,0 +1,81 @@
+"""What the commands of the benchmarks have in common: their options' numbers, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+
+from schemas.errors import TocsinError
+from stream.exit_codes import FAILURE, INTERRUPTED
+
+
+def parser(module: str, doc: str | None) -> argparse.ArgumentParser:
+    """Return the parser of a command, which the first line of its module describes."""
+    return argparse.ArgumentParser(prog=f"python -m {module}", description=(doc or "").partition("\n")[0])
+
+
+def count(text: str) -> int:
+    """Return the whole number of an option, which must be at least 1."""
+    number = _whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give a whole number, at least 1")
+    return number
+
+
+def count_or_none(text: str) -> int:
+    """Return the whole number of an option, where 0 says that something is not to be done."""
+    number = _whole(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give a whole number, at least 0")
+    return number
+
+
+def amount(text: str) -> float:
+    """Return the number of an option, which must be above 0."""
+    number = _finite(text)
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give a number above 0")
+    return number
+
+
+def amount_or_none(text: str) -> float:
+    """Return the number of an option that may be 0."""
+    number = _finite(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give a number, at least 0")
+    return number
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a command; what went wrong, and Ctrl-C, are told in a sentence, and by the exit code."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        _say("interrupted; what was written before stays")
+        sys.exit(INTERRUPTED)
+    except (TocsinError, TimeoutError) as error:
+        _say(str(error))
+        sys.exit(FAILURE)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text.replace(",", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return number
+
+
+def _say(sentence: str) -> None:
+    print(f"benchmark: {sentence}", file=sys.stderr, flush=True)
