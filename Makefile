@@ -7,6 +7,7 @@
 #   make faults  break a job under load in many ways, N=50 times, and count what is lost, doubled, wrong or stuck
 #   make fuzz    every decoder against hostile records, for MINUTES=10
 #   make fuzz-matching  the engine against the oracle on random subscriptions and events, for MINUTES=10
+#   make golden, docs, lock  for who changes the index's format, settings or requirements: make the files anew that follow
 #   make clean   remove what the commands made, .venv included
 # PYTHON=/path/to/python3 names the interpreter for .venv; ARGS="…" passes arguments on, e.g. make test ARGS=tests/index.
 

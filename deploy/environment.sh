@@ -15,7 +15,8 @@ refuse() { say "$1"; exit 1; }
 
 # A name on PATH may be a shim without an interpreter behind it, so each candidate is asked to run.
 find_python() {
-    for candidate in ${PYTHON:-python3.13 python3.12 python3.11 python3 python}; do
+    if [ -n "${PYTHON:-}" ]; then set -- "$PYTHON"; else set -- python3.13 python3.12 python3.11 python3 python; fi
+    for candidate; do
         if "$candidate" -c "$new_enough" >/dev/null 2>&1; then
             command -v "$candidate"
             return

@@ -18,6 +18,6 @@ else
     java=$(command -v java) || refuse "Kafka and Spark need a Java runtime and none was found"
 fi
 
-version=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1) || version=
+version=$("$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1) || version=
 [ -n "$version" ] || refuse "$java -version did not name a version"
 [ "$version" -ge "$oldest" ] || refuse "$java is Java $version, but Kafka and Spark need $oldest"

@@ -40,7 +40,7 @@ def java_executable() -> Path:
         raise TocsinError(f"{java} does not start ({error.strerror}); {CURE}") from error
     except subprocess.TimeoutExpired as error:
         raise TocsinError(f"{java} -version did not end within {ANSWER_SECONDS:g} s; {CURE}") from error
-    found = re.search(r'version "(\d+)', answer.stderr)
+    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     if found is None:
         raise TocsinError(f"{java} -version did not name a version; {CURE}")
     if int(found[1]) < OLDEST:

@@ -54,7 +54,7 @@ def test_the_image_is_built_on_a_pinned_one() -> None:
 def test_each_service_runs_a_command_that_exists_with_the_mounted_settings(service: str) -> None:
     definition = COMPOSE["services"][service]
     name, options, _ = parse(definition["command"])
-    assert name in {"topics": "topics", "job": "run"}.values()
+    assert name == {"topics": "topics", "job": "run"}[service]
     mounts = dict(volume.split(":")[:2][::-1] for volume in definition["volumes"])
     assert (ROOT / mounts[str(options["config"])]).resolve() == ROOT / "deploy" / "tocsin.toml"
 
@@ -132,3 +132,61 @@ def test_kernels_are_kept_where_the_image_says_so(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=ROOT)
     kept = {path.name for path in (tmp_path / "numba").rglob("byte_rows._gather*")}
     assert len(kept) == 2, "an index and one compiled form, not compiled again"
+
+
+def test_the_published_port_is_where_the_settings_serve_metrics_and_the_health_check_asks() -> None:
+    job = COMPOSE["services"]["job"]
+    settings = load_settings(ROOT / "deploy" / "tocsin.toml", environ={})
+    host, _, port = settings.metrics.listen.rpartition(":")
+    assert host == "0.0.0.0", "the host reaches a container by its network address"
+    assert job["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert f"http://localhost:{port}/healthz" in " ".join(job["healthcheck"]["test"])
+
+
+def test_every_listener_of_the_broker_has_a_protocol_and_those_that_are_advertised_are_listened_at() -> None:
+    broker = COMPOSE["services"]["broker"]
+    environment = broker["environment"]
+
+    def places(name: str) -> dict[str, str]:
+        found = (one.split("://") for one in environment[name].split(","))
+        return {listener: place.rpartition(":")[2] for listener, place in found}
+
+    listened, advertised = places("KAFKA_LISTENERS"), places("KAFKA_ADVERTISED_LISTENERS")
+    protocols = dict(one.split(":") for one in environment["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"].split(","))
+    assert protocols.keys() == listened.keys()
+    assert advertised.items() <= listened.items()
+    assert environment["KAFKA_CONTROLLER_QUORUM_VOTERS"].endswith(":" + listened["CONTROLLER"])
+    assert broker["ports"] == [f"127.0.0.1:{listened['OUTSIDE']}:{listened['OUTSIDE']}"]
+    assert f"localhost:{listened['INSIDE']}" in broker["healthcheck"]["test"]
+
+
+def test_an_interpreter_in_a_folder_with_a_space_makes_the_environment(tmp_path: Path) -> None:
+    python = tmp_path / "a folder" / "python3"
+    python.parent.mkdir()
+    python.symlink_to("/bin/false")
+    environment = os.environ | {"PYTHON": str(python)}
+    made = [str(ROOT / "deploy" / "environment.sh"), str(tmp_path / "venv"), "demo"]
+    refused = subprocess.run(["sh", *made], env=environment, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert f"PYTHON={python} is not that" in refused.stderr
+    python.unlink()
+    # It answers as Python does, but for venv, which it can't.
+    python.write_text(f'#!/bin/sh\n[ "$2" != venv ] || exit 1\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    refused = subprocess.run(["sh", *made], env=environment, capture_output=True, text=True, check=False)
+    assert f"({python})" in refused.stderr
+    assert f"{python} can't make a virtual environment" in refused.stderr
+
+
+@pytest.mark.parametrize(("version", "told"), [("1.8.0_402", "8"), ("11.0.2", "11")])
+def test_an_old_java_is_called_by_its_name(version: str, told: str, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    environment = os.environ | {"JAVA_HOME": str(tmp_path)}
+    refused = subprocess.run(
+        ["sh", str(ROOT / "deploy" / "java.sh")], env=environment, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 1
+    assert f"{java} is Java {told}, but Kafka and Spark need 17" in refused.stderr
