@@ -77,7 +77,7 @@ def main() -> None:
     """Measure, print the table, write it and the picture to ``benchmarks/results``."""
     options = _options()
     require_folder()
-    console = Console(width=150)
+    console = Console(width=170)
     workload = flights(max(options.subscriptions), console)
     for size in options.subscriptions:
         rows = store(FILE, _measure(workload, size, options, console))

@@ -188,7 +188,7 @@ def _cost(cost: Cost | None) -> str:
 def draw(rows: Sequence[Measured], file: Path) -> None:
     """Draw milliseconds an event over the number of subscriptions, one panel a workload, both axes logarithmic."""
     names = sorted({row.workload for row in rows})
-    others = sorted({other.name for row in rows for other in row.compared})
+    others = sorted({other.name for row in rows for other in row.compared if other.all is not None})
     colours = {label: f"C{i}" for i, label in enumerate(["block, all matches", "block, top 10", *others])}
     height = math.ceil(len(names) / COLUMNS)
     figure, panels = pyplot.subplots(height, COLUMNS, figsize=(5 * COLUMNS, 3.8 * height), squeeze=False)
