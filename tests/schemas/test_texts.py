@@ -128,13 +128,21 @@ def test_any_glob_is_refused_or_compiles_and_an_escaped_text_matches_itself_alon
     st.text("abßSsſİi_.", max_size=6),
 )
 def test_a_glob_that_ignores_case_fits_all_that_it_fits_with_case(pattern: str, text: str) -> None:
+    """But for what a list excludes: ``[!s]`` excludes S as well then."""
     found, is_folded = glob_ignoring_case(pattern)
-    assert full_match(found, fold(text) if is_folded else text) >= full_match(glob_regex(pattern), text)
+    if "[!" not in pattern:
+        assert full_match(found, fold(text) if is_folded else text) >= full_match(glob_regex(pattern), text)
     for other in (text.upper(), text.lower()):
         if len(other) == len(text) and fold(other) == fold(text):
             assert full_match(found, fold(other) if is_folded else other) == full_match(
                 found, fold(text) if is_folded else text
             )
+
+
+def test_a_list_that_excludes_a_letter_excludes_both_cases_where_case_is_ignored() -> None:
+    found, is_folded = glob_ignoring_case("[!s]")
+    assert not is_folded
+    assert [full_match(found, text) for text in ("s", "S", "ſ", "t")] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("pattern", ["a\\", "[", "[]", "[!]", "[a", "x[a-", "[z-a]", "[a\\]", "[\\"])
