@@ -38,7 +38,7 @@ from schemas.expression import (
     Within,
 )
 from schemas.instants import instant
-from schemas.limits import Limits
+from schemas.limits import Limits, shown
 from schemas.patterns import compile_pattern
 from schemas.records import Mode
 from schemas.texts import fold, glob_ignoring_case, glob_regex, tokens
@@ -68,18 +68,27 @@ def check_leaf(leaf: Leaf, limits: Limits, mode: Mode | None) -> float:
     return _check_leaf_weight(leaf, mode) if magnitude is None else magnitude
 
 
+def _split(predicate: str, connective: str) -> str:
+    """Return the cure of a list too long, for a predicate whose parts say together what the whole does."""
+    return f"split it over several predicates {predicate}, joined by {connective}"
+
+
 def _check_in(leaf: In, limits: Limits) -> float:
-    check_values(leaf.values, limits)
+    check_values(leaf.values, limits, _split("in", "or"))
     return check_weights(leaf.values, leaf.weights, value_key)
 
 
 def _check_not_in(leaf: NotIn, limits: Limits) -> float:
-    check_values(leaf.values, limits)
+    check_values(leaf.values, limits, _split("not in", "and"))
     return 0.0
 
 
-def _check_set(leaf: ContainsAll | Within | EqualsSet, limits: Limits) -> None:
-    check_values(leaf.values, limits)
+def _check_contains_all(leaf: ContainsAll, limits: Limits) -> None:
+    check_values(leaf.values, limits, _split("contains all", "and"))
+
+
+def _check_set(leaf: Within | EqualsSet, limits: Limits) -> None:
+    check_values(leaf.values, limits, "list fewer or raise the setting: this predicate can't be split")
 
 
 def _check_exists(leaf: Exists, limits: Limits) -> None:
@@ -152,7 +161,7 @@ def _check_time(bound: Any, name: str) -> None:
     if not isinstance(bound, str) or instant(bound) is None:
         raise Refused(
             "range.time",
-            f"{bound!r:.60} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
+            f"{shown(bound)} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
             "2026-05-01",
             f".{name}",
         )
@@ -209,7 +218,7 @@ def _check_text(leaf: StartsWith | EndsWith | Contains, limits: Limits) -> None:
 
 
 def _check_cidr(leaf: Cidr, limits: Limits) -> None:
-    check_list(leaf.networks, limits, ".networks", "network")
+    check_list(leaf.networks, limits, ".networks", "network", _split("in cidr", "or"))
     for place, network in enumerate(leaf.networks):
         if network_bounds(network) is not None:
             continue
@@ -228,7 +237,7 @@ def _check_keywords(leaf: Keywords, limits: Limits) -> float:
             "",
         )
     words, path = (leaf.any or (), ".any") if leaf.all is None else (leaf.all, ".all")
-    check_list(words, limits, path, "word")
+    check_list(words, limits, path, "word", _split("has any", "or") if leaf.all is None else _split("has all", "and"))
     for place, word in enumerate(words):
         found = tokens(word)
         if len(found) != 1 or found[0] != fold(word):
@@ -252,7 +261,7 @@ _CHECKS: Final[dict[type, Callable[[Any, Limits], float | None]]] = {
     Range: _check_range,
     Exists: _check_exists,
     NotExists: _check_not_exists,
-    ContainsAll: _check_set,
+    ContainsAll: _check_contains_all,
     Within: _check_set,
     EqualsSet: _check_set,
     Matches: _check_matches,

@@ -12,7 +12,7 @@ from typing import Any
 from schemas.derived import check_function
 from schemas.errors import Refused
 from schemas.expression import Attribute, Derive, Range, Version
-from schemas.limits import Limits, digits, integer_range, name_too_long, reserved_name
+from schemas.limits import Limits, digits, integer_range, name_too_long, reserved_name, shown
 from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT, Number, Value, ValueKey
 
 MAX_DERIVE_DEPTH = 8
@@ -50,22 +50,22 @@ def _check_functions(attribute: Attribute, path: str) -> tuple[str, str]:
     return attribute, path
 
 
-def check_list(values: Sequence[object], limits: Limits, path: str, what: str = "value") -> None:
-    """Check that a list has something in it and not too much."""
+def check_list(values: Sequence[object], limits: Limits, path: str, what: str, cure: str) -> None:
+    """Check that a list of ``what`` has something in it and not too much; ``cure`` is what to do with a longer one."""
     if not values:
         raise Refused("value.empty_list", f"the list of {what}s is empty; list at least one {what}", path)
     if len(values) > limits.list_length:
         raise Refused(
             "value.list_too_long",
             f"the list has {len(values):,} {what}s; at most {limits.list_length:,} are allowed "
-            "(setting limits.list_length), so split it over several predicates joined by or",
+            f"(setting limits.list_length), so {cure}",
             path,
         )
 
 
-def check_values(values: tuple[Value, ...], limits: Limits) -> None:
-    """Check a list of values and each of its numbers."""
-    check_list(values, limits, ".values")
+def check_values(values: tuple[Value, ...], limits: Limits, cure: str) -> None:
+    """Check a list of values and each of its numbers; ``cure`` as in `check_list`."""
+    check_list(values, limits, ".values", "value", cure)
     for place, value in enumerate(values):
         if not isinstance(value, str):
             check_number(value, f".values[{place}]")
@@ -87,7 +87,7 @@ def check_weights(values: Sequence[Value], weights: tuple[float, ...] | None, ke
     if len(weights) != len(values):
         raise Refused(
             "weights.length",
-            f"there are {len(values)} values and {len(weights)} weights; give one weight a value, in the same order",
+            f"values: {len(values):,}, weights: {len(weights):,}; give one weight a value, in the same order",
             ".weights",
         )
     known: dict[ValueKey, float] = {}
@@ -97,7 +97,7 @@ def check_weights(values: Sequence[Value], weights: tuple[float, ...] | None, ke
         if known.setdefault(key(value), weight) != weight:
             raise Refused(
                 "weights.conflict",
-                f"{value!r:.60} is listed twice with two weights, {digits(known[key(value)])} and {digits(weight)}; "
+                f"{shown(value)} is listed twice with two weights, {digits(known[key(value)])} and {digits(weight)}; "
                 "list it once (numbers that are equal are one value, also when one is an integer and the other a "
                 "float; keywords are one whatever their case)",
                 f".weights[{place}]",

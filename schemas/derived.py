@@ -79,13 +79,18 @@ def check_function(function: str, args: Args, path: str = "") -> None:
         raise Refused("derive.args", f"{wrong}; the function is written {known.usage}", f"{path}.args")
 
 
+def _arguments(args: Args) -> str:
+    """Return how many arguments were found, as the beginning of a sentence."""
+    return "there is 1 argument" if len(args) == 1 else f"there are {len(args)} arguments"
+
+
 def _no_args(args: Args) -> str | None:
-    return f"there are {len(args)} arguments where none is wanted" if args else None
+    return f"{_arguments(args)} where none is wanted" if args else None
 
 
 def _one_number(args: Args) -> str | None:
     if len(args) != 1:
-        return f"there are {len(args)} arguments where one number is wanted"
+        return f"{_arguments(args)} where one number is wanted"
     return None if _is_number(args[0]) else f"the argument {args[0]!r:.40} is not a finite number of at most 64 bits"
 
 
@@ -95,7 +100,7 @@ def _divisor(args: Args) -> str | None:
 
 def _part(args: Args) -> str | None:
     if not 1 <= len(args) <= 2:
-        return f"there are {len(args)} arguments where a start and perhaps a length are wanted"
+        return f"{_arguments(args)} where a start and perhaps a length are wanted"
     if not all(_is_number(arg) and arg == int(arg) for arg in args):
         return "start and length are not integers"
     if int(args[0]) < 1:

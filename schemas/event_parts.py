@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from schemas.errors import Refused
-from schemas.limits import digits
+from schemas.limits import digits, shown
 from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT, Value
 
 Values = tuple[Value, ...]
@@ -19,7 +19,7 @@ TOP_LIMIT = 2**31 - 1
 def event_weight(weight: Any, path: str) -> float:
     """Return an event's weight as a float, or refuse it."""
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise Refused("event.weights", f"a weight is a number, not {weight!r:.60}", path)
+        raise Refused("event.weights", f"a weight is a number, not {shown(weight)}", path)
     if not abs(weight) <= WEIGHT_LIMIT:  # true for NaN too
         raise Refused(
             "event.weights",
@@ -79,7 +79,7 @@ def event_top(top: Any, path: str) -> int | None:
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= TOP_LIMIT:
         raise Refused(
             "event.top",
-            f"top is {top!r:.60}, but must be an integer from 1 to {TOP_LIMIT:,}; leave it out for the job's setting",
+            f"top is {shown(top)}, but must be an integer from 1 to {TOP_LIMIT:,}; leave it out for the job's setting",
             path,
         )
     return top

@@ -218,6 +218,23 @@ def _other_value(scene: Scene) -> Answer:
     return None
 
 
+def _name_without_quotes(scene: Scene) -> Answer:
+    """A word that is no name where an attribute must stand, perhaps after a sign, as other languages begin names."""
+    word = re.compile(r"[$@#]?[\w.]*").match(scene.text, scene.start)
+    if scene.kind != "" or "NAME" not in scene.wanted or word is None or not re.search(r"[^\W\d]", word[0]):
+        return None
+    if word[0][0].isdecimal():
+        cure = (
+            f'a name that begins with a digit is in double quotes, "{word[0]:.80}", a version, date or code in single'
+        )
+        return "filter.syntax", f"{quoted(word[0])} is neither a number nor a name without quotes; {cure}"
+    return (
+        "filter.syntax",
+        f"{quoted(word[0])} is no name; names with anything but letters, digits, _ and dots between them are in double "
+        f'quotes: "{word[0]:.80}"',
+    )
+
+
 def _malformed_word(scene: Scene) -> Answer:
     if scene.kind == "" and re.match(r"[\w.]", scene.found):
         if scene.found[0].isdecimal() or scene.found[0] == ".":
@@ -290,6 +307,6 @@ HINTS: Final = (
         _name_as_value,
         _other_value,
     ),
-    *(_malformed_word, _parenthesis, _chained, _joined, _value_alone),
+    *(_name_without_quotes, _malformed_word, _parenthesis, _chained, _joined, _value_alone),
 )
 """The first that answers is heard."""

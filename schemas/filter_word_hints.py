@@ -129,6 +129,12 @@ def time(scene: Scene) -> Answer:
 
 
 def _before_string(word: str, start: int) -> Answer:
+    if word.lower() == "cidr":
+        return (
+            "filter.syntax",
+            "whether an address lies in a network is asked with in cidr, as in ip in cidr '10.0.0.0/8'",
+            start,
+        )
     cure = (
         'did you mean "time"?' if _near(word.lower(), TIMES) else "leave it out, or write time '2026-05-01T08:00:00Z'"
     )

@@ -12,7 +12,7 @@ from schemas.errors import Refused
 from schemas.event_parts import aligned, event_time, event_top, event_weight, event_weights
 from schemas.flatten import flatten
 from schemas.json_syntax import parse
-from schemas.limits import DEFAULT_LIMITS, Limits
+from schemas.limits import DEFAULT_LIMITS, Limits, shown
 from schemas.records import Event
 from schemas.values import Value, ValueKey, value_key
 
@@ -117,7 +117,7 @@ def _weights_by_value(given: Mapping[str, Any], values: tuple[Value, ...], path:
         plain[text] = event_weight(weight, f"{path}.{text}")
         named = _named_by(text)
         if named is not None and exact.setdefault(value_key(named), plain[text]) != weight:
-            raise Refused("event.weights", f"two keys name the value {named!r:.60}, with two weights; keep one", path)
+            raise Refused("event.weights", f"two keys name the value {shown(named)}, with two weights; keep one", path)
     return aligned(
         exact.get(value_key(value), plain.get(value) if isinstance(value, str) else None) for value in values
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from codecs import BOM_UTF8
 from typing import Any, Literal
 
 import msgspec
@@ -74,7 +75,8 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     if isinstance(error, msgspec.ValidationError):  # without a schema, only a number out of range
         return Refused(
             "value.number_range",
-            "a number is beyond the range of a double, which ends at 1.8e308; write it as a string",
+            "a number is beyond the range of a double, which ends at 1.8e308; write a smaller one, or a value as a "
+            "string",
             _first_endless_number(value),
         )
     if not value.strip():
@@ -83,7 +85,11 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     found = _BYTE.search(text)
     if found is None:
         return _unfinished(value, kind)
+    if _first_bad_byte(value) == f"byte {found[1]}":
+        return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8; encode it as UTF-8", f"byte {found[1]}")
     reason = text[: found.start()].removeprefix("JSON is malformed: ")
+    if value.startswith(BOM_UTF8):
+        reason = "it begins with a byte order mark; leave that out"
     return Refused(f"{kind}.json", f"the {kind} is not JSON: {reason}", f"byte {found[1]}")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from reprlib import Repr
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -79,3 +80,26 @@ def digits(value: int | float) -> str:
     if isinstance(value, float):
         return f"{value:,}".removesuffix(".0")
     return str(value) if value.bit_length() < 256 else f"of {value.bit_length():,} bits"
+
+
+_WORDS: Final = {None: "null", True: "true", False: "false"}
+
+
+class _Short(Repr):
+    """Python alone spells no integer of thousands of digits and no list in a thousand lists."""
+
+    def repr1(self, x: Any, level: int) -> str:
+        return _WORDS[x] if x is None or isinstance(x, bool) else super().repr1(x, level)
+
+    def repr_int(self, x: int, level: int) -> str:
+        spelled = digits(x)
+        return spelled if spelled[-1].isdigit() else f"an integer {spelled}"
+
+
+_short: Final = _Short()
+_short.maxstring = 60
+
+
+def shown(found: Any) -> str:
+    """Return a value of a record, of any type, as a refusal quotes it: true, false and null as JSON writes them."""
+    return f"{_short.repr(found):.60}"

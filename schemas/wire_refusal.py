@@ -15,6 +15,7 @@ import msgspec
 
 from schemas.errors import Refused
 from schemas.expression import Derive, Expression
+from schemas.limits import shown
 from schemas.wire_subscription import Members
 
 MEMBERS = (*Members.__struct_fields__, "expression")
@@ -81,6 +82,16 @@ def members_refusal(error: msgspec.ValidationError, record: Any) -> Refused:
     for name in record:
         if name not in MEMBERS:
             return _unknown_member(name, "a subscription", MEMBERS, f"$.{name:.40}")
+    labels = record.get("labels")
+    if isinstance(labels, dict):
+        for name, label in labels.items():
+            if not isinstance(label, str):
+                return Refused(
+                    "subscription.type",
+                    f"the label {name!r:.40} is {shown(label)}; labels are strings, so put it in double quotes or "
+                    "leave it out",
+                    f"$.labels.{name:.40}",
+                )
     return expression_refusal(error, record.get("expression"), "$.expression", "$")
 
 

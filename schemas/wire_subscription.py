@@ -11,7 +11,7 @@ from schemas.check import check_subscription
 from schemas.errors import Refused
 from schemas.expression import Expression
 from schemas.instants import EPOCH, instant, utc
-from schemas.limits import Limits
+from schemas.limits import Limits, shown
 from schemas.records import Mode, Subscription
 
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -146,7 +146,7 @@ def _microseconds(time: Any, path: str) -> int | None:
     if found is None:
         raise Refused(
             "subscription.type",
-            f"{time!r:.60} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
+            f"{shown(time)} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
             "2026-05-01",
             path,
         )

@@ -9,8 +9,9 @@ from typing import Any, Final
 from schemas.expression import Expression, Glob, In, Keywords, Matches, Or, Range, StartsWith
 from schemas.filter_like import literal_glob
 from schemas.imports.lucene_patterns import re2_pattern
-from schemas.imports.parts import escaped, flag, only, scalar, shown, text, unsupported, weight
+from schemas.imports.parts import escaped, flag, only, scalar, text, unsupported, weight
 from schemas.instants import instant
+from schemas.limits import shown
 from schemas.texts import tokens
 from schemas.values import Value
 

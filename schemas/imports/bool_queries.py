@@ -13,7 +13,8 @@ from typing import Any, Final
 from schemas.check import check_expression
 from schemas.expression import And, Exists, Expression, Not, Or
 from schemas.imports.bool_leaves import LEAVES, leaf
-from schemas.imports.parts import below, joined, members, only, shown, text, unsupported
+from schemas.imports.parts import below, joined, members, only, text, unsupported
+from schemas.limits import shown
 
 CLAUSES: Final = ("must", "filter", "should", "must_not", "minimum_should_match")
 

@@ -21,7 +21,8 @@ from schemas.expression import (
     StartsWith,
 )
 from schemas.filter_like import literal_glob
-from schemas.imports.parts import escaped, members, number, only, scalar, shown, text, unsupported
+from schemas.imports.parts import escaped, members, number, only, scalar, text, unsupported
+from schemas.limits import shown
 
 SIGNS: Final = {">": "gt", ">=": "ge", "<": "lt", "<=": "le"}
 

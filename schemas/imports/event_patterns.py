@@ -44,6 +44,8 @@ def _pattern(pattern: Any, prefix: str, path: str, depth: int) -> Expression:
         place = f"{path}.{name:.40}"
         if found == []:
             raise unsupported("the list is empty; list at least one value, or leave it out", place)
+        if not prefix and name.startswith("$") and not (name == "$or" and isinstance(found, list)):
+            raise unsupported(f"no event has a member {name!r:.40}; known is $or, with a list of patterns", place)
         if name == "$or" and isinstance(found, list):
             branches = [_pattern(branch, prefix, f"{place}[{i}]", depth) for i, branch in enumerate(found)]
             args.append(joined(Or, branches))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from reprlib import Repr
 from typing import Any, Final
 
 from schemas.check_parts import check_number, check_weight
 from schemas.errors import Refused
 from schemas.expression import And, Expression, Or
-from schemas.limits import digits
+from schemas.limits import shown
 from schemas.values import Value
 
 MAX_DEPTH: Final = 100
@@ -20,23 +19,6 @@ MAX_DEPTH: Final = 100
 def unsupported(message: str, path: str) -> Refused:
     """Return the refusal of something that has no counterpart here, or has the wrong form."""
     return Refused("import.unsupported", message, path)
-
-
-class _Short(Repr):
-    """Python alone spells no integer of thousands of digits and no list in a thousand lists."""
-
-    def repr_int(self, found: int, level: int) -> str:
-        spelled = digits(found)
-        return spelled if spelled[-1].isdigit() else f"an integer {spelled}"
-
-
-_short = _Short()
-_short.maxstring = 60
-
-
-def shown(found: Any) -> str:
-    """Return a value as a refusal quotes it."""
-    return f"{_short.repr(found):.60}"
 
 
 def members(found: Any, path: str) -> dict[str, Any]:

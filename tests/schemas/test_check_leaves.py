@@ -134,6 +134,25 @@ def test_every_list_has_a_limit() -> None:
         assert raised.value.code == "value.list_too_long"
 
 
+@pytest.mark.parametrize(
+    ("leaf", "cure"),
+    [
+        (In("a", (1, 2, 3)), "several predicates in, joined by or"),
+        (NotIn("a", (1, 2, 3)), "several predicates not in, joined by and"),
+        (NotIn("a", (1, 2, 3), strong=True), "several predicates not in, joined by and"),
+        (ContainsAll("a", (1, 2, 3)), "several predicates contains all, joined by and"),
+        (Cidr("a", ("::1", "::2", "::3")), "several predicates in cidr, joined by or"),
+        (Keywords("a", any=("b", "c", "d")), "several predicates has any, joined by or"),
+        (Keywords("a", all=("b", "c", "d")), "several predicates has all, joined by and"),
+        (Within("a", (1, 2, 3)), "this predicate can't be split"),
+        (EqualsSet("a", (1, 2, 3)), "this predicate can't be split"),
+    ],
+)
+def test_what_is_proposed_for_a_list_too_long_says_the_same_as_the_list(leaf: Expression, cure: str) -> None:
+    with pytest.raises(Refused, match=cure):
+        check_expression(leaf, Limits(list_length=2))
+
+
 def subscription(
     expression: Expression = A, mode: Any = "all", threshold: float | None = None, **members: Any
 ) -> Subscription:

@@ -103,6 +103,14 @@ CURED = [
     ("where x = 1", 1, 'leave out "where"'),
     ("where (x = 1)", 1, "the condition alone"),
     ("select * from t where x = 1", 1, "what SQL has after where"),
+    ("2fa = 1", 1, 'in double quotes, "2fa"'),
+    ("x = 1 and not 3d exists", 15, 'in double quotes, "3d"'),
+    ("@x = 1", 1, 'in double quotes: "@x"'),
+    ("$.x.y = 1", 1, 'in double quotes: "$.x.y"'),
+    (".x = 1", 1, 'in double quotes: ".x"'),
+    ("12h < x", 1, "a version, date or code in single"),
+    ("x = cidr '10.0.0.0/8'", 5, "asked with in cidr"),
+    ("round(x, 2) = 1", 10, "there is 1 argument where none is wanted"),
     ("x = 1 order by y", 7, 'leave out what begins with "order"'),
 ]
 

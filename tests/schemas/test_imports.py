@@ -188,6 +188,8 @@ REFUSED: list[tuple[Any, Any, str, str]] = [
     (from_event_pattern, {}, "$", "empty"),
     (from_event_pattern, {"a": {}}, "$.a", "empty"),
     (from_event_pattern, {"a": []}, "$.a", "empty"),
+    (from_event_pattern, {"$not": {"a": ["x"]}}, "$.$not", "known is $or"),
+    (from_event_pattern, {"$or": {"a": ["x"]}}, "$.$or", "a list of patterns"),
     (from_event_pattern, {"$or": []}, "$.$or", "empty"),
     (from_event_pattern, [], "$", "an object was expected"),
     (from_event_pattern, {"a": "x"}, "$.a", "an object was expected"),

@@ -140,6 +140,8 @@ def test_top_and_time_are_carried() -> None:
         (b'{"a":"\\udc00"}', "event.json", None),
         (b'{"a":"\x01"}', "event.json", "byte 6"),
         (b"\xef\xbb\xbf{}", "event.json", "byte 0"),
+        (b"\xff\xfe{\x00}\x00", "event.utf8", "byte 0"),
+        (b'{"a":\xff}', "event.utf8", "byte 5"),
         (b"text", "event.json", None),
         (b'{"ab":"x\xff"}', "event.utf8", "byte 8"),
         (b'{"\xc3":1}', "event.utf8", "byte 2"),
@@ -246,4 +248,22 @@ def test_half_of_a_surrogate_pair_is_no_end_of_the_text(text: bytes, place: int,
     with pytest.raises(Refused) as raised:
         decode_event(text)
     assert (raised.value.code, raised.value.path) == ("event.json", f"byte {place}")
+    assert said in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (b"\xef\xbb\xbf{}", "begins with a byte order mark; leave that out"),
+        (b'{"a":\xff}', "encode it as UTF-8"),
+        ({"$top": True}, "top is true,"),
+        ({"$top": [None]}, "top is [null],"),
+        ({"a": 1, "$weights": {"a": None}}, "a number, not null"),
+        ({"a": True, "$weights": {"a": {"true": False}}}, "a number, not false"),
+        (b'{"a":1,"$top":1e999}', "write a smaller one"),
+    ],
+)
+def test_what_was_found_is_quoted_as_json_writes_it_with_a_cure(record: Any, said: str) -> None:
+    with pytest.raises(Refused) as raised:
+        decode_event(encoded(record))
     assert said in raised.value.message

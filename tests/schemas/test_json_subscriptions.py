@@ -330,3 +330,10 @@ def test_a_key_that_names_no_subscription_is_refused(key: bytes | None, code: st
 @pytest.mark.parametrize("id_", [" ", "é\U0001f600", "a\0b", "x" * 4096])
 def test_any_other_text_is_an_id(id_: str) -> None:
     assert decode_id(id_.encode()) == id_
+
+
+@pytest.mark.parametrize("label", [5, None, True, ["a"], {"a": "b"}])
+def test_a_label_that_is_no_string_is_named(label: Any) -> None:
+    with pytest.raises(Refused, match="labels are strings") as raised:
+        decode_subscription("s", encoded({"filter": "a = 1", "labels": {"desk": "ops", "team": label}}))
+    assert (raised.value.code, raised.value.path) == ("subscription.type", "$.labels.team")
