@@ -81,6 +81,8 @@ def _read(file: Path) -> dict[str, Any]:
 def _take(given: Given, leaves: Mapping[str, Leaf], chosen: dict[str, Any]) -> None:
     """Add one given value to the chosen ones, or say why it can't be."""
     leaf = leaves.get(given.name)
+    if given.value == {} and (given.name in tables() if leaf is None else leaf.open):
+        return  # a table without settings
     if leaf is not None and not leaf.open:
         if isinstance(given.value, str):
             given = msgspec.structs.replace(given, value=resolved(given.name, given.value))
@@ -167,6 +169,16 @@ def _check_together(settings: Settings) -> None:
         raise TocsinError(
             f'events.schema_file is read with events.format "avro" only, but the format is "{settings.events.format}"; '
             f"change one of the two"
+        )
+    if settings.topics.replication_factor == 0:
+        raise TocsinError(
+            "topics.replication_factor can't be 0: a topic has one copy of each partition or more; give the number, or "
+            "-1 for the brokers' default"
+        )
+    if "://" in settings.job.checkpoint_dir:
+        raise TocsinError(
+            f"job.checkpoint_dir can't be {settings.job.checkpoint_dir!r}: it is a folder that the driver sees, also "
+            "where the index is in an object store; give a folder's path"
         )
     for name in RESERVED_PROPERTIES:
         if name in settings.kafka.client:

@@ -38,7 +38,7 @@ def from_table(table: Mapping[str, Any], source: str, prefix: str = "") -> Itera
     """Yield the values of a TOML document; ``spark.driver.memory`` is the same name with quotes and without."""
     for key, value in table.items():
         name = f"{prefix}{key}"
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from from_table(value, source, f"{name}.")
         else:
             yield Given(name, value, source, spelled=False)

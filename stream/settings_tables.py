@@ -31,7 +31,8 @@ Engine = Literal[
 """The names in `index.engines`, which is not imported here: commands that need no engine start faster without."""
 Partitioner = Literal["any", "consistent", "murmur2"]
 Text = Annotated[str, Meta(min_length=1)]
-TopicName = Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$")]
+TopicName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")]
+"""As Kafka has it: a topic's name is a folder's on the brokers."""
 MANY = 10**12
 """More than anybody means, and what workers and Java hold in 64 bits."""
 INT32_MAX = 2**31 - 1

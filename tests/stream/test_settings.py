@@ -102,6 +102,12 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (["job.include_event=perhaps"], {}, "true or false is wanted"),
         (["job.name="], {}, "job.name can't be ''"),
         (["topics.events=two words"], {}, "letters, digits, dots"),
+        (["topics.events=."], {}, 'not "." or ".."'),
+        (["topics.events=.."], {}, 'not "." or ".."'),
+        (["topics.events=a\n"], {}, "letters, digits, dots"),
+        ([f"topics.events={'a' * 250}"], {}, "at most 249"),
+        (["topics.replication_factor=0"], {}, "topics.replication_factor can't be 0"),
+        (["job.checkpoint_dir=s3://bucket/prefix"], {}, "job.checkpoint_dir can't be 's3://bucket/prefix'"),
         (["job.top"], {}, "write it as table.name=value"),
         (["spark=fast"], {}, 'written as text it is JSON, like {"name": "value"}'),
         (["spark.=4g"], {}, '[spark] has no setting "" (--set spark.): words with dots between them are wanted'),
@@ -131,6 +137,9 @@ def test_a_wrong_setting_is_refused_in_a_sentence(overrides: list[str], environ:
         ("spark = 5\n", "it is a table"),
         ("[spark]\nx = [1]\n", "text, a number or a truth value is wanted"),
         ("[job\n", "is not TOML"),
+        ("[jobs]\n", 'there is no setting "jobs"'),
+        ("[job.top]\n", "job.top can't be {}"),
+        ("[kafka.clients]\n", 'there is no setting "kafka.clients"'),
         (f"x = {'[' * 10_000}{']' * 10_000}\n", "is nested too deeply"),
     ],
 )
@@ -161,3 +170,7 @@ def test_settings_travel_to_workers() -> None:
     settings = load_settings(None, ["spark.spark.cores.max=2", "job.top=3"], {})
     assert pickle.loads(pickle.dumps(settings)) == settings
     assert msgspec.convert(msgspec.to_builtins(settings), Settings) == settings
+
+
+def test_a_table_without_settings_says_nothing(tmp_path: Path) -> None:
+    assert load_settings(_file(tmp_path, "[job]\n[spark]\n[kafka.client]\n"), [], {}) == load_settings(None, [], {})
