@@ -23,6 +23,12 @@ _HALF_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\
 
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(-?[0-9]++(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+)', re.DOTALL)
 
+_AFTER_IT = "trailing characters"
+_TOLD_ONE_LATE = (_AFTER_IT, "invalid escape character in string")
+"""What the decoder notices when it has read the character already."""
+
+_IN_WORDS = {_AFTER_IT: "something follows its end; a record is one JSON object"}
+
 Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
 """What the decoders raise."""
 
@@ -85,12 +91,13 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     found = _BYTE.search(text)
     if found is None:
         return _unfinished(value, kind)
-    if _first_bad_byte(value) == f"byte {found[1]}":
-        return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8; encode it as UTF-8", f"byte {found[1]}")
     reason = text[: found.start()].removeprefix("JSON is malformed: ")
+    place = f"byte {int(found[1]) - (reason in _TOLD_ONE_LATE)}"
+    if _first_bad_byte(value) == place:
+        return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8; encode it as UTF-8", place)
     if value.startswith(BOM_UTF8):
         reason = "it begins with a byte order mark; leave that out"
-    return Refused(f"{kind}.json", f"the {kind} is not JSON: {reason}", f"byte {found[1]}")
+    return Refused(f"{kind}.json", f"the {kind} is not JSON: {_IN_WORDS.get(reason, reason)}", place)
 
 
 def _first_endless_number(value: bytes) -> str:
