@@ -75,6 +75,14 @@ def _list(scene: Scene) -> Answer:
     return None
 
 
+def _negated_version(scene: Scene) -> Answer:
+    """A sign after "not version", which only "between" may follow."""
+    if [token.type for token in scene.past] != ["NOT", "VERSION"] or scene.kind not in ("_EQUAL", "COMPARE"):
+        return None
+    cure = "write version !=" if scene.kind == "_EQUAL" else "write not before the attribute"
+    return "filter.syntax", f'"not version" stands before between, but here before "{scene.found}"; {cure}'
+
+
 def _negated_sign(scene: Scene) -> Answer:
     if scene.before_kind != "NOT" or scene.kind not in ("_EQUAL", "COMPARE") or not scene.operator_wanted:
         return None
@@ -296,7 +304,17 @@ HINTS: Final = (
         words.after_is,
         words.null_alone,
     ),
-    *(words.other_word, _negated_sign, _ignore_case, words.quantifier, words.time, words.truth, _function, _sign),
+    *(
+        words.other_word,
+        _negated_version,
+        _negated_sign,
+        _ignore_case,
+        words.quantifier,
+        words.time,
+        words.truth,
+        _function,
+        _sign,
+    ),
     *(
         _arithmetic,
         _no_attribute,

@@ -110,6 +110,8 @@ CURED = [
     (".x = 1", 1, 'in double quotes: ".x"'),
     ("12h < x", 1, "a version, date or code in single"),
     ("x = cidr '10.0.0.0/8'", 5, "asked with in cidr"),
+    ("x not version > '1'", 15, "write not before the attribute"),
+    ("x not version = '1'", 15, "write version !="),
     ("round(x, 2) = 1", 10, "there is 1 argument where none is wanted"),
     ("x = 1 order by y", 7, 'leave out what begins with "order"'),
 ]
