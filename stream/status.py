@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from index.manifest import Manifest, latest
 from index.merge_policy import LEVEL_ZERO
@@ -219,15 +219,38 @@ def _groups(settings: Settings) -> list[GroupStatus]:
     topics, name = settings.topics, settings.job.name
     with clients.TopicEnds(settings) as ends:
         return [
-            _group(ends, f"{name}-{query}", topic)
+            _group(
+                ends, f"{name}-{query}", topic, _committed(settings, f"{name}-{query}", topic, ends.partitions(topic))
+            )
             for query, topic in ((EVENTS, topics.events), (SUBSCRIPTIONS, topics.subscriptions))
         ]
 
 
-def _group(ends: clients.TopicEnds, group: str, topic: str) -> GroupStatus:
-    asked = [ConsumerGroupTopicPartitions(group)]
-    answer = ends.ask(lambda admin: admin.list_consumer_group_offsets(asked)[group].result(), group)
-    committed = {p.partition: p.offset for p in answer.topic_partitions if p.topic == topic and p.offset >= 0}
+def _committed(settings: Settings, group: str, topic: str, partitions: int) -> dict[int, int]:
+    """Return the offsets that a group has committed.
+
+    A consumer asks: an admin client's question about a group ends the process where brokers never had a group yet
+    (librdkafka issue 4605).
+    """
+    asked = [TopicPartition(topic, partition) for partition in range(partitions)]
+    if not asked:
+        return {}
+    consumer = Consumer(clients.group_reader(settings, group))
+
+    def ask() -> dict[int, int]:
+        found = consumer.committed(asked, clients.REQUEST_SECONDS)
+        error = next((place.error for place in found if place.error is not None), None)
+        if error is not None:
+            raise KafkaException(error)
+        return {place.partition: place.offset for place in found if place.offset >= 0}
+
+    try:
+        return clients.answered(settings, ask, "Describe", group)
+    finally:
+        consumer.close()
+
+
+def _group(ends: clients.TopicEnds, group: str, topic: str, committed: dict[int, int]) -> GroupStatus:
     there = bool(ends.partitions(topic))
     beginning, end = (ends.beginnings(topic), ends.of(topic)) if there else ({}, {})
     status = GroupStatus(group, topic, committed, beginning, end, 0)

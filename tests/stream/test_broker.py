@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from schemas.errors import TocsinError
 from stream.broker import Broker
 from stream.lock import holder
+from tests.stream import console
 from tests.waiting import wait_for
 
 
@@ -207,3 +209,13 @@ def test_a_broker_that_names_no_brokers_or_does_not_answer_is_given_up_at_the_de
     broker._port = 1
     with pytest.raises(TocsinError, match=r"the broker did not answer within 0\.2 s; its log"):
         broker._await_ready()
+
+
+def test_the_status_of_a_job_that_never_ran_is_told_where_brokers_never_had_a_group() -> None:
+    """By a process of its own: the client library may end the one that asks."""
+    with Broker() as broker:
+        settings = {"TOCSIN_KAFKA__BOOTSTRAP_SERVERS": broker.bootstrap_servers}
+        assert console.tocsin("topics", seconds=60, **settings).returncode == 0
+        said = console.tocsin("status", "--json", seconds=60, **settings)
+        assert (said.returncode, said.stderr) == (3, "")
+        assert [group["lag"] for group in json.loads(said.stdout)["groups"]] == [0, 0]
