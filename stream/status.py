@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer
 
 from index.manifest import Manifest, latest
 from index.merge_policy import LEVEL_ZERO
@@ -21,6 +21,7 @@ from stream.endpoint import Health
 from stream.index_place import IndexPlace
 from stream.instruments import EVENTS, SUBSCRIPTIONS
 from stream.lock import JOB, Holder, holder
+from stream.offsets import Offsets
 from stream.settings import Settings
 
 ANSWER_SECONDS: Final = 3.0
@@ -226,31 +227,24 @@ def _groups(settings: Settings) -> list[GroupStatus]:
         ]
 
 
-def _committed(settings: Settings, group: str, topic: str, partitions: int) -> dict[int, int]:
+def _committed(settings: Settings, group: str, topic: str, partitions: int) -> Offsets:
     """Return the offsets that a group has committed.
 
     A consumer asks: an admin client's question about a group ends the process where brokers never had a group yet
     (librdkafka issue 4605).
     """
-    asked = [TopicPartition(topic, partition) for partition in range(partitions)]
-    if not asked:
+    if not partitions:
         return {}
     consumer = Consumer(clients.group_reader(settings, group))
-
-    def ask() -> dict[int, int]:
-        found = consumer.committed(asked, clients.REQUEST_SECONDS)
-        error = next((place.error for place in found if place.error is not None), None)
-        if error is not None:
-            raise KafkaException(error)
-        return {place.partition: place.offset for place in found if place.offset >= 0}
-
     try:
-        return clients.answered(settings, ask, "Describe", group)
+        return clients.answered(
+            settings, lambda: clients.committed_offsets(consumer, topic, range(partitions)), "Describe", group
+        )
     finally:
         consumer.close()
 
 
-def _group(ends: clients.TopicEnds, group: str, topic: str, committed: dict[int, int]) -> GroupStatus:
+def _group(ends: clients.TopicEnds, group: str, topic: str, committed: Offsets) -> GroupStatus:
     there = bool(ends.partitions(topic))
     beginning, end = (ends.beginnings(topic), ends.of(topic)) if there else ({}, {})
     status = GroupStatus(group, topic, committed, beginning, end, 0)
