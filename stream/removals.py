@@ -81,10 +81,8 @@ class Removals:
         """
         now = time.time()
         if self._pending is not None and covers(absorbed, self._pending[1]):
-            at, reached = self._pending
+            self._note(*self._pending)  # which was not too late: who is told so later ends, or begins anew
             self._pending = None
-            if at - self._at <= self._longest:
-                self._note(at, reached)
         moved = not (covers(self._known, absorbed) and covers(absorbed, end))
         if moved and now - self._at > self._longest:
             raise TocsinError(f"{self._said(now - self._at)}; start the job again, it builds the index anew")

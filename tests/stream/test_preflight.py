@@ -64,10 +64,14 @@ class TestIndex:
     def test_a_topic_that_was_cut_off_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(TocsinError, match="partition 1 of subs up to offset 11, but the topic ends at 10"):
             self.check(tmp_path, _manifest({0: 10, 1: 11}))
+        with pytest.raises(TocsinError, match="partition 1 of subs up to offset 3, but the topic ends at 0"):
+            self.check(tmp_path, _manifest({0: 10, 1: 3}), ends={0: 10})
 
     def test_records_that_are_gone_before_they_were_absorbed_are_missed(self, tmp_path: Path) -> None:
         with pytest.raises(TocsinError, match="offsets 4 to 6 in partition 0 of subs were removed before"):
             self.check(tmp_path, _manifest({0: 4, 1: 10}), beginnings={0: 7, 1: 0})
+        with pytest.raises(TocsinError, match="offsets 10 to 10 in partition 1 of subs were removed before"):
+            self.check(tmp_path, _manifest({0: 4, 1: 10}), beginnings={0: 4, 1: 11}, ends={0: 11, 1: 11})
 
 
 class TestEvents:
@@ -84,6 +88,7 @@ class TestEvents:
     def test_a_new_checkpoint_begins_at_the_committed_offsets(self, tmp_path: Path) -> None:
         assert self.check(tmp_path, {}) == ({}, [])
         assert self.check(tmp_path, {0: 7, 1: 8}) == ({0: 7, 1: 8}, [])
+        assert self.check(tmp_path, {0: 90, 1: 8}) == ({0: 90, 1: 8}, []), "at the end too"
 
     def test_lost_offsets_of_a_group_matter_only_when_a_batch_is_under_way(self, tmp_path: Path) -> None:
         idle = _checkpoint(tmp_path / "idle", "events", {0: 5, 1: 5}, done=1)

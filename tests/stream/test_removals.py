@@ -57,20 +57,21 @@ def test_who_did_not_or_has_missed_nothing_goes_on(tmp_path: Path, clock: Clock)
 
 
 def test_a_running_job_that_is_never_quite_at_the_end_goes_on(tmp_path: Path, clock: Clock) -> None:
-    running = stood_still(tmp_path, clock, 60)
-    assert running.forgotten({0: 7}) is None
-    for offset in range(7, 99):
-        clock.now += DAY / 10
-        running.look({0: offset}, {0: offset + 1})
+    for behind in (1, 3):
+        running = stood_still(tmp_path, clock, 60)
+        assert running.forgotten({0: 7}) is None
+        for offset in range(7, 99):
+            clock.now += DAY / 10
+            running.look({0: offset}, {0: offset + behind})
 
 
 def test_a_running_job_that_slept_ends_whether_it_has_gone_on_since_or_not(tmp_path: Path, clock: Clock) -> None:
-    for absorbed, end in (({0: 5}, {0: 6}), ({0: 6}, {0: 6}), ({0: 6}, {0: 7})):
+    for absorbed, end in (({0: 5}, {0: 6}), ({0: 6}, {0: 6}), ({0: 6}, {0: 7}), ({0: 7}, {0: 7})):
         for pending in (False, True):
             running = stood_still(tmp_path, clock, 60)
             assert running.forgotten({0: 6} if pending else {0: 5}) is None
             clock.now += 2 * DAY
-            if pending and absorbed == end:
+            if pending and absorbed == end == {0: 6}:
                 running.look(absorbed, end)  # it held all that was there before it slept, and nothing came since
                 continue
             with pytest.raises(TocsinError, match="start the job again, it builds the index anew"):
@@ -109,6 +110,15 @@ def test_an_index_of_an_earlier_release_was_up_to_date_when_it_last_absorbed_som
         os.utime(commits / str(number), (then, then))
     assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}, 0.0).forgotten({0: 6}) is not None
     assert Removals(tmp_path, "subs", 4 * DAY, {0: 5}, 0.0).forgotten({0: 6}) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"time":"now"}'])
+def test_a_time_that_can_not_be_read_is_that_of_the_latest_version(
+    tmp_path: Path, clock: Clock, content: bytes
+) -> None:
+    (tmp_path / removals.FILE).write_bytes(content)
+    assert Removals(tmp_path, "subs", 2 * DAY, {0: 5}, clock.now - 3 * DAY).forgotten({0: 6}) is not None
+    assert Removals(tmp_path, "subs", 4 * DAY, {0: 5}, clock.now - 3 * DAY).forgotten({0: 6}) is None
 
 
 def test_an_index_that_has_outlived_the_checkpoint_was_up_to_date_when_its_latest_version_was_published(
