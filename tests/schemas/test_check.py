@@ -16,6 +16,8 @@ from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT
 from tests import strategies
 
 A = Exists("a")
+FULL = In("b", (1, 2, 3, 4), (WEIGHT_LIMIT,) * 4)
+"""With weights that add up to the most that is allowed."""
 NAN, INF = math.nan, math.inf
 
 REFUSED: list[tuple[Expression, str, str]] = [
@@ -121,9 +123,8 @@ def test_the_path_begins_where_the_caller_says() -> None:
     assert raised.value.path == "$.filter.args[0].values"
 
 
-def nested(depth: int) -> Expression:
-    """Return a tree of so many connectives one inside another."""
-    tree: Expression = A
+def nested(depth: int, tree: Expression = A) -> Expression:
+    """Return a tree of so many connectives one inside another, around a leaf or what is as little."""
     for _ in range(depth):
         tree = Not(tree)
     return tree
@@ -131,6 +132,7 @@ def nested(depth: int) -> Expression:
 
 def test_depth_is_counted_in_connectives_and_checked_without_recursion() -> None:
     check_expression(nested(200))
+    check_expression(nested(200, And(())))
     for depth in (201, 20_000):
         with pytest.raises(Refused) as raised:
             check_expression(nested(depth))
@@ -167,6 +169,8 @@ def subscription(expression: Expression = A, **members: object) -> Subscription:
         (subscription(priority=2.0**20 + 1), "weights.range", "$.priority"),
         (subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT,) * 4), priority=-0.5), "weights.sum", "$"),
         (subscription(Or((In("a", (1, 2), (WEIGHT_LIMIT,) * 2),) * 2 + (In("b", (1,)),))), "weights.sum", "$"),
+        (subscription(And((FULL, A)), mode="relaxed"), "weights.sum", "$"),
+        (subscription(And((FULL, Exists("a", weight=-1.0))), mode="relaxed"), "weights.sum", "$"),
         (subscription(not_before=2, not_after=1), "validity.inverted", "$.not_after"),
         (subscription(labels={"a": "é" * 8192}), "labels.too_large", "$.labels"),
     ],
@@ -196,6 +200,7 @@ def test_a_number_is_quoted_with_the_digits_that_are_wrong(refused: Subscription
     "allowed",
     [
         subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT, -WEIGHT_LIMIT, WEIGHT_LIMIT, WEIGHT_LIMIT))),
+        subscription(And((FULL, A))),
         subscription(priority=-WEIGHT_LIMIT),
         subscription(not_before=1, not_after=1),
         subscription(labels={"a": "x" * 16_383}),

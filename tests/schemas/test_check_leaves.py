@@ -59,6 +59,7 @@ REFUSED: list[tuple[Expression, str, str]] = [
     (Version("a"), "range.no_bound", ""),
     (Version("a", eq=""), "version.syntax", ".eq"),
     (Version("a", ge="1.x"), "version.syntax", ".ge"),
+    (Version("a", lt="1.x"), "version.syntax", ".lt"),
     (Version("a", gt="1", ge="1"), "range.two_bounds", ".ge"),
     (Version("a", eq="1", le="2"), "range.two_bounds", ".le"),
     (Version("a", ge="1.10", le="1.9"), "range.inverted", ".le"),
