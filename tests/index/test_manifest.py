@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from index import checked_json, files, garbage, reader
+from index import checked_json, files, garbage, manifest, reader
 from index.array_file import FORMAT
 from index.dead_set import read_dead, write_dead
 from index.directory import IndexDirectory
@@ -31,7 +31,7 @@ from index.manifest import (
     read_manifest,
     versions,
 )
-from index.pins import pin_latest, pinned_versions, unpin_before
+from index.pins import pin_latest, pinned_versions, read_pin, unpin_before
 from index.segment import SegmentInfo, write_segment
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
@@ -76,6 +76,46 @@ def test_a_version_comes_back_as_published_and_follows_its_parent(layout: IndexD
     assert (second.version, second.parent, second.source) == (2, first.token, "cluster/topic")
     assert second.absorbed == {0: 5, 3: 9}
     assert layout.manifest(2).name == "00000000000000000002.json"
+
+
+def test_analyser_and_number_of_shards_are_those_of_the_first_version(layout: IndexDirectory) -> None:
+    first = msgspec.structs.replace(EMPTY.successor([], shards=3), analyser="another")
+    second = first.successor([], shards=5)
+    assert (first.shards, second.shards, second.analyser) == (3, 3, "another")
+
+
+def test_a_manifest_under_the_name_of_another_version_is_damage(layout: IndexDirectory) -> None:
+    publish(layout, EMPTY.successor([]))
+    layout.manifest(1).rename(layout.manifest(2))
+    with pytest.raises(DamagedFile, match="found version 1"):
+        read_manifest(layout, 2)
+
+
+def test_the_latest_is_read_when_the_one_that_was_listed_is_collected_meanwhile(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _history(layout)
+    collect(layout, superseded=0, unpublished=0)
+    listed = [3]
+    monkeypatch.setattr(manifest, "latest_version", lambda directory: listed.pop() if listed else 5)
+    assert latest(layout).version == 5
+
+
+def test_a_version_on_which_others_have_built_before_its_publisher_looks_again_is_published(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, first = files.create_exclusive, EMPTY.successor([], {0: 1})
+
+    def built_upon(path: Path, content: bytes) -> bool:
+        made = create(path, content)
+        monkeypatch.setattr(files, "create_exclusive", create)
+        for _ in range(2):
+            publish(layout, latest(layout).successor([]))
+        return made
+
+    monkeypatch.setattr(files, "create_exclusive", built_upon)
+    publish(layout, first)
+    assert versions(layout) == [1, 2, 3]
 
 
 def test_a_version_is_published_once(layout: IndexDirectory) -> None:
@@ -144,6 +184,74 @@ def test_a_directory_that_was_removed_while_it_was_in_use_is_told_and_not_begun_
     assert IndexWriter(layout).publish([segment(layout, "d")], [], {0: 2}) == 2, "who begins with what is there goes on"
 
 
+def test_a_version_that_was_met_by_a_replay_only_is_known_too(layout: IndexDirectory) -> None:
+    writer = IndexWriter(layout)
+    IndexWriter(layout).publish([segment(layout, "a")], [], {0: 1})
+    assert writer.publish([], ["a"], {0: 1}) == 1
+    shutil.rmtree(layout.root)
+    with pytest.raises(IndexGone):
+        writer.publish([], ["c"], {0: 2})
+
+
+def test_a_segment_a_removal_or_an_offset_makes_a_version_and_nothing_makes_none(layout: IndexDirectory) -> None:
+    writer = IndexWriter(layout)
+    assert writer.publish([], [], {}) == 0
+    assert writer.publish([segment(layout, "a")], [], {}) == 1
+    assert writer.publish([], ["a"], {}) == 2
+    assert writer.publish([], [], {0: 1}) == 3
+    assert writer.publish([], [], {}) == 3
+
+
+def test_a_segment_is_published_once_and_in_a_shard_that_there_is(layout: IndexDirectory) -> None:
+    writer, info = IndexWriter(layout, shards=2), segment(layout, "a")
+    assert writer.publish([info], [], {0: 1}) == 1
+    for again in ([info], [twice := segment(layout, "b"), twice]):
+        with pytest.raises(ValueError, match="a segment is published once only"):
+            writer.publish(again, [], {0: 2})
+    with pytest.raises(ValueError, match="of 2 shards none is that of a segment"):
+        writer.publish([msgspec.structs.replace(segment(layout, "c"), shard=2)], [], {0: 2})
+    with pytest.raises(TocsinError, match="shards"):
+        IndexWriter(layout).publish([], ["a"], {0: 2})
+    assert versions(layout) == [1]
+
+
+def test_offsets_behind_in_one_partition_are_a_replay_unless_another_is_ahead(layout: IndexDirectory) -> None:
+    writer = IndexWriter(layout)
+    writer.publish([segment(layout, "a")], [], {0: 5, 1: 5})
+    assert writer.publish([], ["a"], {0: 5, 1: 4}) == 1
+    assert writer.publish([], ["a"], {0: 4}) == 1
+    with pytest.raises(TocsinError, match=r"partitions \[1\] would bring back older records"):
+        writer.publish([], ["a"], {0: 6, 1: 4})
+    assert writer.publish([], ["a"], {0: 6, 1: 5}) == 2
+
+
+def test_who_names_no_source_may_write_and_who_names_another_may_not(layout: IndexDirectory) -> None:
+    IndexWriter(layout).publish([], [], {0: 1})
+    IndexWriter(layout, "one").publish([], [], {0: 2})
+    assert IndexWriter(layout).publish([], [], {0: 3}) == 3
+    assert latest(layout).source == "one"
+    with pytest.raises(TocsinError, match="was filled from one, not from two"):
+        IndexWriter(layout, "two").publish([], [], {0: 3})
+
+
+def test_a_publication_that_lost_a_race_leaves_no_dead_set_behind(
+    layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for those that the version has on which it was built."""
+    indexed = IndexWriter(layout)
+    indexed.publish([segment(layout, "a", "b", "c", "d")], [], {0: 1})
+    indexed.publish([segment(layout, "x", "y", "z")], ["a"], {0: 2})
+
+    def taken(directory: IndexDirectory, manifest: Manifest) -> None:
+        monkeypatch.setattr("index.writer.publish", publish)
+        publish(directory, latest(directory).successor(latest(directory).segments))
+        publish(directory, manifest)
+
+    monkeypatch.setattr("index.writer.publish", taken)
+    assert indexed.publish([], ["x"], {0: 3}) == 4
+    assert set(files.names(layout.dead)) == {f"{entry.dead}.dead" for entry in latest(layout).segments}
+
+
 @pytest.mark.parametrize("keep", [0, 1, 40, -1])
 def test_a_torn_manifest_is_named_with_the_cure_and_no_older_version_takes_its_place(
     keep: int, layout: IndexDirectory
@@ -198,6 +306,16 @@ def test_a_pin_is_written_once_and_returned_on_a_replay(layout: IndexDirectory) 
     unpin_before(layout, "job/a:b", 8)
     assert pinned_versions(layout) == {2, 3}
     unpin_before(layout, "nobody", 8)
+
+
+def test_no_pin_equals_another_and_one_that_is_let_go_of_meanwhile_binds_nothing(layout: IndexDirectory) -> None:
+    """A store takes content that is already there for a try of its own."""
+    for batch in range(2):
+        pin_latest(layout, "job", batch, known=0)
+    assert layout.pin("job", 0).read_bytes() != layout.pin("job", 1).read_bytes()
+    assert read_pin(layout.pin("job", 0)) == 0
+    unpin_before(layout, "job", 1)
+    assert read_pin(layout.pin("job", 0)) is None
 
 
 def test_a_damaged_pin_is_named(layout: IndexDirectory) -> None:
