@@ -15,14 +15,16 @@ import pytest
 
 from index import compaction
 from index.block.engine import BlockEngine
-from index.compaction import due, startable, watch
+from index.compaction import compact, due, startable, watch
 from index.compaction_process import DAMAGED
 from index.engine import Engine
 from index.files import names
 from index.manifest import latest, versions
+from index.merge_policy import MergePlan
 from index.reader import IndexReader
 from index.segment import write_segment
 from index.writer import IndexWriter
+from schemas.errors import TocsinError
 from schemas.expression import In
 from schemas.records import Subscription
 from tests.index.oracle_engine import OracleEngine
@@ -63,11 +65,64 @@ def test_large_merges_wait_for_each_other_and_small_ones_for_none(
     plans = due(tmp_path)
     assert len(plans) == 2, "half of each of the first two is dead"
     assert startable(tmp_path, []) == plans
+    with monkeypatch.context() as one_at_once:
+        one_at_once.setattr(compaction, "MERGES_AT_ONCE", 1)
+        assert startable(tmp_path, []) == plans[:1]
+        assert startable(tmp_path, plans[:1]) == []
     monkeypatch.setattr(compaction, "LARGE", 2)
     assert startable(tmp_path, []) == plans[:1]
     assert startable(tmp_path, plans[:1]) == []
     monkeypatch.setattr(compaction, "LARGE", 3)
     assert startable(tmp_path, plans[:1]) == plans[1:]
+
+
+def test_one_pass_goes_on_until_nothing_is_due_or_somebody_else_merges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three = plans = [MergePlan((name,)) for name in "abc"]
+    for versions_of_plans, expected in (((1, 2, 3), [1, 2, 3]), ((1, None, 2), [1, 2]), ((1, 2, None), [1, 2])):
+        rounds = [[one, two], [three], []]
+        outcomes = dict(zip(plans, versions_of_plans, strict=True))
+        monkeypatch.setattr(compaction, "due", lambda _, rounds=rounds: rounds.pop(0))
+        monkeypatch.setattr(compaction, "merge", lambda _, plan, engine, outcomes=outcomes: outcomes[plan])
+        assert compact(tmp_path, OracleEngine()) == expected
+        assert len(rounds) == (versions_of_plans[2] is None), "a race that was lost is the other's to go on with"
+
+
+def test_merging_goes_on_without_the_statistics_that_can_not_be_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded: list[object] = []
+
+    def full(directory: object) -> None:
+        folded.append(directory)
+        raise TocsinError("no space left")
+
+    monkeypatch.setattr(compaction.store, "fold", full)
+    for i in range(9):
+        publish(tmp_path, OracleEngine(), f"s{i}")
+    assert compact(tmp_path, OracleEngine()) == [10]
+    assert folded == [tmp_path]
+
+
+def test_a_merge_that_fails_ends_the_watch_and_one_that_is_published_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(9):
+        publish(tmp_path, OracleEngine(), f"s{i}")
+    timed: list[float] = []
+    watch(tmp_path, OracleEngine(), 0.01, lambda: len(latest(tmp_path).segments) == 1, merged=timed.append)
+    assert len(timed) == 1
+
+    def failing(*_: object) -> int:
+        raise TocsinError("damaged")
+
+    monkeypatch.setattr(compaction, "merge", failing)
+    monkeypatch.setattr(compaction, "startable", lambda _, running: [] if running else [MergePlan(("a",))])
+    looks = iter(range(1000))
+    for ends in (1, 1000):
+        with pytest.raises(TocsinError, match="damaged"):
+            watch(tmp_path, OracleEngine(), 0.01, lambda ends=ends: next(looks) >= ends)
 
 
 def run(index: Path, *options: str) -> subprocess.Popen[bytes]:

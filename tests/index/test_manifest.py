@@ -372,6 +372,40 @@ def test_garbage_collection_leaves_young_files_and_versions_superseded_a_short_t
     assert versions(layout) == [3, 4, 5], "version 3 is old, but was the latest until version 4 came, which is young"
 
 
+SHORT = ("dead/1.dead", "dead/1.tmp", "manifests/1.tmp", "statistics/1.tmp", "pins/owner-job/1.tmp")
+LONG = ("segments/1.seg", "segments/1.tmp", "segments/1.seg.touched", "statistics/1.seen")
+
+
+def test_each_kind_of_leftover_goes_at_its_age_and_its_bytes_are_told(layout: IndexDirectory) -> None:
+    """What writers leave that ended half-way: of an upload or a load, which take long, or of a moment's write."""
+    root = Path(str(layout.root))
+    for name in SHORT + LONG:
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_bytes(bytes(10))
+
+    def collected_after(seconds: float) -> tuple[int, int]:
+        for name in SHORT + LONG:
+            if (root / name).exists():
+                age(root / name, seconds)
+        found = collect(layout, superseded=60, unpublished=600)
+        return found.files, found.bytes
+
+    assert collected_after(40) == (0, 0)
+    assert collected_after(40) == (len(SHORT), 10 * len(SHORT))
+    assert all((root / name).exists() for name in LONG)
+    assert collected_after(480) == (0, 0)
+    assert collected_after(60) == (len(LONG), 10 * len(LONG))
+    assert not any((root / name).exists() for name in SHORT + LONG)
+
+
+def test_a_pin_of_a_version_that_is_gone_is_on_its_way_out_and_no_damage(layout: IndexDirectory) -> None:
+    """Who pins writes first, and looks then whether that version is still the latest."""
+    _history(layout)
+    pinned_before(layout, "job", 0, 99)
+    assert collect(layout, superseded=0, unpublished=0).manifests == 4
+    assert versions(layout) == [5]
+
+
 @pytest.fixture
 def removed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Versions whose manifests another collector removes after this one has listed them."""
