@@ -10,6 +10,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,6 +124,33 @@ def test_a_merge_that_fails_ends_the_watch_and_one_that_is_published_is_timed(
     for ends in (1, 1000):
         with pytest.raises(TocsinError, match="damaged"):
             watch(tmp_path, OracleEngine(), 0.01, lambda ends=ends: next(looks) >= ends)
+
+
+def test_a_merge_that_lost_a_race_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "merge", lambda *_: None)
+    timed: list[float] = []
+    assert compaction._merge(tmp_path, MergePlan(("a",)), OracleEngine(), timed.append) is None
+    assert timed == []
+
+
+def test_statistics_are_folded_and_garbage_is_collected_each_in_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    did: list[tuple[float, str, tuple[object, ...]]] = []
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(compaction, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(compaction.store, "fold", lambda *given: did.append((now, "fold", given)))
+    monkeypatch.setattr(compaction, "collect", lambda *given: did.append((now, "collect", given)))
+    watch(tmp_path, OracleEngine(), 10.0, lambda: now > 60, superseded=200.0, unpublished=500.0)
+    assert [(when, given) for when, what, given in did if what == "fold"] == [(30, (tmp_path,)), (60, (tmp_path,))]
+    assert [(when, given) for when, what, given in did if what == "collect"] == [
+        (when, (tmp_path, 200.0, 500.0)) for when in (20, 40, 60)
+    ]
 
 
 def run(index: Path, *options: str) -> subprocess.Popen[bytes]:

@@ -199,6 +199,8 @@ REFUSED: list[tuple[Any, Any, str, str]] = [
     (from_event_pattern, {"a": [{"numeric": [">", "5"]}]}, "$.a[0].numeric", "a number was expected"),
     (from_event_pattern, {"a": [{"numeric": [[], 5]}]}, "$.a[0].numeric", "a string was expected"),
     (from_event_pattern, {"a": [{"numeric": [">", 5, ">", 6]}]}, "$.a[0].numeric", "second"),
+    (from_event_pattern, {"a": [{"numeric": ["=", 5, "<", 9]}]}, "$.a[0].numeric", "'=' is no sign here"),
+    (from_event_pattern, {"a": [{"numeric": [">", 5, "=", 9]}]}, "$.a[0].numeric", "'=' is no sign here"),
     (from_event_pattern, {"a": [{"exists": 1}]}, "$.a[0].exists", "true or false"),
     (from_event_pattern, {"a": [{"anything-but": {}}]}, "$.a[0].anything-but", "empty"),
     (from_event_pattern, {"a": [{"anything-but": {"numeric": 5}}]}, "$.a[0].anything-but", "numeric"),
