@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schemas.check import Limits
 from schemas.errors import Refused
-from schemas.json_codec import decode_event
+from schemas.json_codec import decode_event, encode_event
 from schemas.records import Event
 from schemas.values import INT64_MAX, INT64_MIN, WEIGHT_LIMIT, distinct_values
 from tests import strategies
@@ -217,6 +217,25 @@ def test_limits_bound_the_values_of_one_attribute_wherever_they_stand() -> None:
     with pytest.raises(Refused, match=r"limits\.list_length") as raised:
         decode_event(b'{"a":[{"b":1},{"b":2},{"b":[3,4]}]}', limits=limits)
     assert (raised.value.code, raised.value.path) == ("value.list_too_long", "$.a.b")
+
+
+def test_limits_are_what_an_event_may_just_have() -> None:
+    value = encoded({"name": ["x"]})
+    assert decode_event(value, limits=Limits(record_bytes=len(value), attribute_length=4)).attributes
+    deep = b'{"a":' * 301 + b"1" + b"}" * 301
+    with pytest.raises(Refused, match="deeper than 300 levels"):
+        decode_event(deep, limits=Limits(depth=2_000))
+
+
+@pytest.mark.parametrize("key", ["True", "1.0", "[" * 100_000, "[1]", "null"])
+def test_a_key_of_weights_that_names_no_value_is_ignored(key: str) -> None:
+    event = decode_event(encoded({"a": [True, "x"], "$weights": {"a": {key: 2.0}}}))
+    assert event.weights == {}
+
+
+def test_weights_of_a_text_that_reads_like_a_number_come_back_as_its_own() -> None:
+    event = Event({"a": ("35", 35, "x")}, {"a": (2.0, 3.0, 4.0)})
+    assert decode_event(encode_event(event)) == event
 
 
 def test_a_deep_event_is_refused_also_where_the_stack_is_nearly_used_up() -> None:
