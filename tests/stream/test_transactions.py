@@ -89,9 +89,9 @@ class Broker:
     def close(self) -> None:
         self._call("close")
 
-    def committed(self, asked: Sequence[TopicPartition], seconds: float) -> list[Any]:
+    def committed(self, asked: Sequence[TopicPartition], seconds: float) -> list[TopicPartition]:
         self._call("committed")
-        return [SimpleNamespace(partition=p.partition, offset=self.group.get(p.partition, -1001)) for p in asked]
+        return [TopicPartition(p.topic, p.partition, self.group.get(p.partition, -1001)) for p in asked]
 
     def consumer_group_metadata(self) -> str:
         return "group"
