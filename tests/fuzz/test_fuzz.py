@@ -14,7 +14,7 @@ from schemas import expression, records
 from tests.fuzz import run
 from tests.fuzz.reference import Answer, Reference
 from tests.fuzz.seeds import first_wrong
-from tests.fuzz.trial import Counts, compare
+from tests.fuzz.trial import FEW, Counts, compare
 
 SMALL = 3
 """A seed with few subscriptions and events, some of whose matches score less than nothing."""
@@ -100,6 +100,25 @@ def test_a_difference_ends_the_run_and_is_made_small(
     assert compare(population, events, SMALL, Counts()) is not None
     monkeypatch.undo()
     assert compare(population, events, SMALL, Counts()) is None
+
+
+def test_blocks_of_all_events_are_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def nothing_of_many(self: BlockMatcher, *args: Any) -> Matches:
+        found = _match(self, *args)
+        events = len(found.begin) - 1
+        asked.append(events)
+        rows = found.rows()
+        return found if events <= max(FEW) else rows.take(rows.event < 0).matches(events)
+
+    population, events = run.drawn(SMALL)
+    assert len(events) > max(FEW)
+    monkeypatch.setattr(BlockMatcher, "match", nothing_of_many)
+    difference = compare(population, events, SMALL, Counts())
+    assert difference is not None
+    assert difference.what.startswith("W = 1, all")
+    assert asked == [len(events)]
 
 
 def test_a_reference_that_is_wrong_is_held_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,7 @@ class _Trial:
         """
         order = list(range(len(self.events)))
         self.chance.shuffle(order)
-        del order[size:]
+        order = order[:size]  # all of them where no size is given
         block = EventBlock.from_events([self.events[e] for e in order])
         if not limited:
             block.top[:] = 0
