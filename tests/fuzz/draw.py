@@ -88,6 +88,11 @@ CELLS = 30
 LONG = (20, 31, 32, 33, 64, 130)
 """So many leaves has a conjunction that is long: around those numbers the block engine changes how it keeps one."""
 
+MANY_EVENTS = 2_100
+"""More than the widest masks have bits for."""
+
+FEW_SUBSCRIPTIONS = 30
+
 THRESHOLDS = (1e-9, 0.1, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.7, 0.75, 0.8, 1.0)
 
 
@@ -100,11 +105,12 @@ class Draw:
         """Rounds of few values hold more matches, those of all of them more kinds."""
         self._wide: list[Leaf] = []
         """Leaves that nearly every event with their attribute satisfies, so that a conjunction of many may hold."""
+        self._size = 0
 
     def events(self) -> list[Event]:
-        """Return a block's events, of a number around which the widths of masks change."""
-        size = self._random.choice((1, 40, 64, 65, 130, 200, 300, 520, 600))
-        return [self._event() for _ in range(size)]
+        """Return a block's events, so many that the widths of masks change around there, more for few subscriptions."""
+        size = self._random.choice((1, 40, 64, 65, 130, 200, 300, 520, 600, MANY_EVENTS))
+        return [self._event() for _ in range(size if self._size <= FEW_SUBSCRIPTIONS else min(size, 600))]
 
     def population(self) -> list[Subscription]:
         """Return checked subscriptions, ascending by id as engines take them."""
@@ -114,7 +120,7 @@ class Draw:
             pool += self._narrow_ranges(self._one((80, 300)))
         if self._odds(0.2):
             self._wide = self._wide_leaves()
-        size = self._random.choice((1, 30, 150, 400, 900))
+        self._size = size = self._random.choice((1, FEW_SUBSCRIPTIONS, 150, 400, 900))
         drawn = [self._subscription(f"{i:04d}", pool, positive) for i in range(size)]
         if self._odds(0.4):  # some say what others say, a few of them often
             often = self._one((3, size))

@@ -40,8 +40,8 @@ def summary(counts: Counts, seconds: float) -> str:
     """Say what has been done."""
     return (
         f"{counts.pairs:,} pairs in {seconds:,.0f} s ({counts.pairs / seconds * 60:,.0f} a minute), "
-        f"{counts.matches:,} matches; {counts.trials:,} trials, {counts.compared:,} answers compared, "
-        f"{counts.sampled:,} pairs asked of the oracle itself"
+        f"{counts.matches:,} matches; {counts.trials:,} trials, {counts.compared:,} answers with {counts.rows:,} rows "
+        f"compared, {counts.sampled:,} pairs asked of the oracle itself"
     )
 
 
@@ -52,6 +52,8 @@ def proves_nothing(counts: Counts, seconds: float) -> str | None:
         return f"{counts.pairs:,} pairs are too few to prove anything: {wanted:,.0f} are wanted; see what took so long"
     if seconds and not counts.matches:
         return "no pair matched, which proves nothing; see what became of the matches"
+    if counts.rows < counts.matches:  # each is asked for in many ways
+        return f"answers had {counts.rows:,} rows of {counts.matches:,} matches; see which blocks were empty"
     return None
 
 

@@ -26,7 +26,8 @@ def test_a_run_of_five_seconds_finds_no_difference() -> None:
     assert differing is None, run.reproduction(differing)
     assert counts.pairs > 10_000
     assert counts.matches > 100
-    assert counts.compared == 22 * counts.trials
+    assert counts.compared == 25 * counts.trials
+    assert counts.rows > 5 * counts.matches, "each is found by masks of every width"
 
 
 def test_the_time_begins_after_the_first_trial() -> None:
@@ -49,16 +50,18 @@ def test_the_time_begins_after_the_first_trial() -> None:
 def test_a_run_that_did_next_to_nothing_fails_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for pairs, matches, code, said in (
-        (49_999, 9, 1, "49,999 pairs are too few"),
-        (50_000, 0, 1, "no pair matched"),
-        (50_000, 9, 0, "no difference"),
+    for pairs, matches, rows, code, said in (
+        (49_999, 9, 90, 1, "49,999 pairs are too few"),
+        (50_000, 0, 0, 1, "no pair matched"),
+        (50_000, 9, 8, 1, "answers had 8 rows of 9 matches"),
+        (50_000, 9, 90, 0, "no difference"),
     ):
+        little = Counts(pairs=pairs, matches=matches, rows=rows)
 
-        def little(seconds: float, seed: int, counts: Counts, pairs: int = pairs, matches: int = matches) -> None:
-            counts.pairs, counts.matches = pairs, matches
+        def done(seconds: float, seed: int, counts: Counts, little: Counts = little) -> None:
+            vars(counts).update(vars(little))
 
-        monkeypatch.setattr(run, "fuzz", little)
+        monkeypatch.setattr(run, "fuzz", done)
         assert run.main(["--minutes", "1"]) == code
         assert said in capsys.readouterr().out.splitlines()[-1]
 

@@ -23,7 +23,9 @@ from schemas.records import Event, Subscription
 from tests.fuzz.reference import Reference
 from tests.shuffled import ShuffledEngine
 
-WIDTHS: tuple[Words, ...] = get_args(Words)
+WIDTHS: tuple[Words | None, ...] = (*get_args(Words), None)
+"""Those of the masks; None is what the number of events suggests."""
+
 SAMPLE = 40
 """Pairs of a trial that the oracle itself is asked for."""
 
@@ -43,6 +45,8 @@ class Counts:
         Those of them that match.
     compared
         Answers of the engine, of one population to one block, that were compared with the reference's.
+    rows
+        Matches in those answers.
     sampled
         Pairs for which the reference was compared with the oracle.
     """
@@ -51,10 +55,11 @@ class Counts:
     pairs: int = 0
     matches: int = 0
     compared: int = 0
+    rows: int = 0
     sampled: int = 0
 
 
-def _engine(words: Words) -> BlockEngine:
+def _engine(words: Words | None) -> BlockEngine:
     """Return the engine of a width; one of them matches events in another order than theirs."""
     return ShuffledEngine(words) if words == 2 else BlockEngine(words)
 
@@ -138,7 +143,7 @@ class _Trial:
             if said != expected:
                 yield Difference("the reference, not the engine", e, ordinal, said, expected)
 
-    def _whole(self, parts: Parts, words: Words) -> Iterator[Difference]:
+    def _whole(self, parts: Parts, words: Words | None) -> Iterator[Difference]:
         """One segment: all matches, then each event's best; one matcher, each time other dead and another order."""
         matcher = _engine(words).open(parts)
         for limited in (False, True, False):
@@ -156,7 +161,7 @@ class _Trial:
             found = matcher.match(block).rows()
             yield from self._compared(f"{len(order)} events alone", order, found, self.table.rows(order, [], block.top))
 
-    def _candidates(self, parts: Parts, words: Words) -> Iterator[Difference]:
+    def _candidates(self, parts: Parts, words: Words | None) -> Iterator[Difference]:
         """Whatever matches must be among the candidates."""
         matcher: BlockMatcher = _engine(words).open(parts)
         event, ordinal = candidates(matcher, EventBlock.from_events(self.events))
@@ -166,7 +171,7 @@ class _Trial:
         for o, e in np.argwhere(missing)[:1].tolist():
             yield Difference(f"candidates, W = {words}", e, o, None, int(self.table.points[o, e]))
 
-    def _segments(self, words: Words) -> Iterator[Difference]:
+    def _segments(self, words: Words | None) -> Iterator[Difference]:
         """Several segments, each with dead of its own, and their answers merged."""
         count = self.chance.choice((2, 3, 5))
         place = [self.chance.randrange(count) for _ in self.population]
@@ -205,6 +210,7 @@ class _Trial:
 
     def _compared(self, what: str, order: Sequence[int], found: MatchRows, expected: MatchRows) -> Iterator[Difference]:
         self.counts.compared += 1
+        self.counts.rows += len(found.event)
         if all(np.array_equal(found[column], expected[column]) for column in range(3)):
             return
         sides = [
