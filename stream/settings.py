@@ -69,7 +69,7 @@ def tables() -> tuple[str, ...]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise TocsinError(f"the settings file {file} can't be read: {error.strerror}; give the path of one") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -149,6 +149,10 @@ def test_a_wrong_file_is_refused_in_a_sentence(tmp_path: Path, text: str, said: 
     assert said in str(caught.value)
 
 
+def test_a_byte_order_mark_which_some_editors_write_is_no_setting(tmp_path: Path) -> None:
+    assert load_settings(_file(tmp_path, '\ufeff[job]\nname = "n"\n'), [], {}).job.name == "n"
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TocsinError, match=r"no\.toml can't be read"):
         load_settings(tmp_path / "no.toml", [], {})
