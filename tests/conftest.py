@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ settings.load_profile("untimed")
 
 JOBS = ("tests/e2e/", "tests/faults/")
 """Where the tests of a whole job are: they mostly wait, and share a broker."""
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the tests and what they start: shells have background commands, and all below, ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
