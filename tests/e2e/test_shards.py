@@ -76,7 +76,7 @@ def test_two_executors_write_the_same_bytes_whatever_the_number_of_shards(broker
     shared, found = Topics(), []
     with StandaloneCluster(tmp_path) as cluster:
         settings: dict[str, Any] = TWO_EXECUTORS | LIMITS | PATHS | {"top": TOP, "master": cluster.master}
-        for shards in (1, 2, 5):
+        for shards in (1, 5):
             topics, folder = Topics(), tmp_path / str(shards)
             topics.subscriptions, topics.events = shared.subscriptions, shared.events
             with recorded_job(broker, topics, folder, dies=shards == 5, shards=shards, **settings) as client:
@@ -96,11 +96,10 @@ def test_two_executors_write_the_same_bytes_whatever_the_number_of_shards(broker
             found.append(client)
     assert list((tmp_path / "work").rglob("manifests")) == [], "an executor has made an index of its own"
     assert list((tmp_path / "work").rglob("spark-sql-kafka*.jar")) != [], "the connector came by the job"
-    one, two, five = found
+    one, five = found
     subscriptions = as_subscriptions({id_: text for id_, text in filters.items() if id_ not in ("s0", "s1")})
     for place, event in zip(places, events, strict=True):
         told = [(n["subscription"], n["score"]) for n in one.matches_of(place)]
         assert told == answer(subscriptions, event, event.get("$top", TOP))
     assert len(one.letters) == 1
-    assert two.records == one.records
     assert five.records == one.records
