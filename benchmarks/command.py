@@ -6,9 +6,12 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
 from schemas.errors import TocsinError
 from stream.exit_codes import FAILURE, INTERRUPTED
+
+Number = TypeVar("Number", int, float)
 
 
 def parser(module: str, doc: str | None) -> argparse.ArgumentParser:
@@ -19,33 +22,25 @@ def parser(module: str, doc: str | None) -> argparse.ArgumentParser:
 def count(text: str) -> int:
     """Return the whole number of an option, which must be at least 1."""
     number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is too small; give a whole number, at least 1")
-    return number
+    return _enough(number, number >= 1, "a whole number, at least 1")
 
 
 def count_or_none(text: str) -> int:
     """Return the whole number of an option, where 0 says that something is not to be done."""
     number = _whole(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is too small; give a whole number, at least 0")
-    return number
+    return _enough(number, number >= 0, "a whole number, at least 0")
 
 
 def amount(text: str) -> float:
     """Return the number of an option, which must be above 0."""
     number = _finite(text)
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is too small; give a number above 0")
-    return number
+    return _enough(number, number > 0, "a number above 0")
 
 
 def amount_or_none(text: str) -> float:
     """Return the number of an option that may be 0."""
     number = _finite(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is too small; give a number, at least 0")
-    return number
+    return _enough(number, number >= 0, "a number, at least 0")
 
 
 def run(main: Callable[[], None]) -> None:
@@ -74,6 +69,12 @@ def _finite(text: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return number
+
+
+def _enough(number: Number, is_enough: bool, wanted: str) -> Number:
+    if not is_enough:
+        raise argparse.ArgumentTypeError(f"{number} is too small; give {wanted}")
     return number
 
 

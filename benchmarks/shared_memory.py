@@ -109,6 +109,8 @@ def _match(folder: str, ready: Barrier, measured: Barrier) -> None:
         if folder:
             snapshot = IndexReader(folder, [BlockEngine()]).at(latest(folder).version)
             found = snapshot.match(EventBlock.from_events(Ads(SEED).events(EVENTS)))
+            if not len(found.event):
+                raise TocsinError("no event matches, so the index was not looked at")
             snapshot.ids(found)
         ready.wait(READY_SECONDS)
     except BaseException:

@@ -313,9 +313,7 @@ def while_passing(ask: Callable[[], Answer], seconds: float = REQUEST_SECONDS) -
         time.sleep(0.02)
 
 
-def committed_offsets(
-    group: Consumer, topic: str, partitions: Iterable[int], seconds: float = REQUEST_SECONDS
-) -> Offsets:
+def committed_offsets(group: Consumer, topic: str, partitions: Iterable[int]) -> Offsets:
     """Return the offsets that a consumer's group has committed; a partition for which it has none is not named.
 
     Raises

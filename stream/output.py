@@ -106,7 +106,7 @@ class TransactionalOutput:
         return covers(self.committed, end)
 
     def begin_at(self, offsets: Offsets) -> None:
-        """Commit where the query begins, for a group that has no offsets yet, before the first micro-batch.
+        """Commit where the query begins before the first micro-batch: a group that has no offsets yet, or wrong ones.
 
         From then on a group without offsets is one that has lost them, and never one that had none: whether a batch
         that was under way has been committed can be told, the first one's too.

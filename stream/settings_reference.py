@@ -20,7 +20,6 @@ FILE_HEAD = """\
 # --set table.name=value. The command line wins over the environment, and that over this file.
 """
 FILE_WIDTH = 110
-TOPIC_CHARACTERS = "letters, digits, dots, dashes and underscores"
 
 
 def type_in_words(type_: Any) -> str:
@@ -41,7 +40,9 @@ def type_in_words(type_: Any) -> str:
 def _bounds(meta: Meta) -> str:
     bounds = (("at least", meta.ge), ("above", meta.gt), ("at most", meta.le), ("below", meta.lt))
     said = "".join(f", {words} {bound:,}" for words, bound in bounds if bound is not None)
-    return said if meta.pattern is None else f'{said} of at most 249 {TOPIC_CHARACTERS}, not "." or ".."'
+    if meta.pattern is None:
+        return said
+    return f'{said} of at most 249 letters, digits, dots, dashes and underscores, not "." or ".."'
 
 
 def settings_toml(settings: Settings | None = None, secrets: bool = False) -> str:

@@ -220,25 +220,24 @@ def _groups(settings: Settings) -> list[GroupStatus]:
     topics, name = settings.topics, settings.job.name
     with clients.TopicEnds(settings) as ends:
         return [
-            _group(
-                ends, f"{name}-{query}", topic, _committed(settings, f"{name}-{query}", topic, ends.partitions(topic))
-            )
+            _group(ends, f"{name}-{query}", topic, _committed(settings, ends, f"{name}-{query}", topic))
             for query, topic in ((EVENTS, topics.events), (SUBSCRIPTIONS, topics.subscriptions))
         ]
 
 
-def _committed(settings: Settings, group: str, topic: str, partitions: int) -> Offsets:
+def _committed(settings: Settings, ends: clients.TopicEnds, group: str, topic: str) -> Offsets:
     """Return the offsets that a group has committed.
 
     A consumer asks: an admin client's question about a group ends the process where brokers never had a group yet
     (librdkafka issue 4605).
     """
+    partitions = range(ends.partitions(topic))
     if not partitions:
         return {}
     consumer = Consumer(clients.group_reader(settings, group))
     try:
         return clients.answered(
-            settings, lambda: clients.committed_offsets(consumer, topic, range(partitions)), "Describe", group
+            settings, lambda: clients.committed_offsets(consumer, topic, partitions), "Describe", group
         )
     finally:
         consumer.close()

@@ -44,11 +44,11 @@ def _pattern(pattern: Any, prefix: str, path: str, depth: int) -> Expression:
         place = f"{path}.{name:.40}"
         if found == []:
             raise unsupported("the list is empty; list at least one value, or leave it out", place)
-        if not prefix and name.startswith("$") and not (name == "$or" and isinstance(found, list)):
-            raise unsupported(f"no event has a member {name!r:.40}; known is $or, with a list of patterns", place)
         if name == "$or" and isinstance(found, list):
             branches = [_pattern(branch, prefix, f"{place}[{i}]", depth) for i, branch in enumerate(found)]
             args.append(joined(Or, branches))
+        elif name.startswith("$") and not prefix:
+            raise unsupported(f"no event has a member {name!r:.40}; known is $or, with a list of patterns", place)
         elif isinstance(found, list):
             args.append(joined(Or, list(_alternatives(prefix + name, found, place))))
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -13,22 +12,16 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from schemas.errors import TocsinError
 from stream import rows
 from stream.output import TransactionalOutput
-from stream.settings import load_settings
 from stream.topics import ensure_topics
 from tests.conftest import BrokerAddress
+from tests.stream.own_topics import settings_of_its_own
 
 PATIENCE = 60
 
 
 def test_a_record_that_is_not_taken_since_another_job_took_over_says_who_did(broker: BrokerAddress) -> None:
     """The broker refuses what was sent before, in the background, and the next record meets merely a fatal error."""
-    name = f"o{uuid.uuid4().hex[:8]}"
-    topics = [
-        f"topics.{topic}={name}-{topic}" for topic in ("subscriptions", "events", "notifications", "dead_letters")
-    ]
-    settings = load_settings(
-        None, [f"kafka.bootstrap_servers={broker.bootstrap_servers}", f"job.name={name}", *topics], {}
-    )
+    settings = settings_of_its_own(broker)
     ensure_topics(settings)
     output = TransactionalOutput(settings, "events", settings.topics.events, 1)
     try:
@@ -48,10 +41,7 @@ def test_a_record_that_is_not_taken_since_another_job_took_over_says_who_did(bro
 
 
 def test_a_record_too_large_for_its_topic_is_told_with_the_cure(broker: BrokerAddress) -> None:
-    name = f"o{uuid.uuid4().hex[:8]}"
-    topics = [f"topics.{kind}={name}-{kind}" for kind in ("subscriptions", "events", "notifications", "dead_letters")]
-    servers = f"kafka.bootstrap_servers={broker.bootstrap_servers}"
-    settings = load_settings(None, [servers, f"job.name={name}", *topics], {})
+    settings = settings_of_its_own(broker)
     narrow = NewTopic(settings.topics.notifications, 1, 1, config={"max.message.bytes": "2000"})
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.create_topics([narrow])[narrow.topic].result(PATIENCE)

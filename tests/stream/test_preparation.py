@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -11,19 +10,16 @@ from stream import clients
 from stream.index_place import IndexPlace
 from stream.output import TransactionalOutput
 from stream.preparation import Preparation
-from stream.settings import load_settings
 from stream.topics import ensure_topics
 from tests.conftest import BrokerAddress
+from tests.stream.own_topics import settings_of_its_own
 
 
 def test_a_group_that_is_ahead_of_a_topic_that_was_cut_off_passes_no_dead_letter_over(
     broker: BrokerAddress, tmp_path: Path
 ) -> None:
     """The index, which the job refuses then, was removed; what was committed is of records that are gone."""
-    name = f"p{uuid.uuid4().hex[:8]}"
-    topics = [f"topics.{kind}={name}-{kind}" for kind in ("subscriptions", "events", "notifications", "dead_letters")]
-    overrides = [f"kafka.bootstrap_servers={broker.bootstrap_servers}", f"job.name={name}", "topics.partitions=2"]
-    settings = load_settings(None, [*overrides, *topics], {})
+    settings = settings_of_its_own(broker, "topics.partitions=2")
     ensure_topics(settings)
     topic = settings.topics.subscriptions
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
