@@ -16,9 +16,16 @@ import msgspec
 import pyarrow as pa
 
 from index.byte_rows import ByteRows
-from index.segment import SegmentInfo
+from index.engines import engine_named
+from index.event_block import EventBlock
+from index.reader import Snapshot
+from index.segment import SegmentInfo, write_segment
 from index.shards import shard_numbers
 from index.writer import IndexWriter
+from schemas.expression import And, Expression, In, Range
+from schemas.filter_text import parse_filter
+from schemas.records import Event, Subscription
+from schemas.values import Value
 from stream import absorber, matcher, rows
 from stream.decoding import Decoding
 from stream.spool import SpoolPlan
@@ -94,24 +101,32 @@ def warm_up(engine: str = "block") -> None:
 
 def _match_sorted(index: str) -> None:
     """Match blocks of several chunks, sorted by month or of one month, with few matches an event, some and many."""
-    filters = [*SCORED, *(f"m = {i % MONTHS} and k >= {i // MONTHS}" for i in range(MONTHS * LEVELS))]
-    version = _publish(index, filters)
+    levels = (_levels(i % MONTHS, i // MONTHS) for i in range(MONTHS * LEVELS))
+    snapshot = _published(index, [*map(parse_filter, SCORED), *levels])
     kinds = [*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)]
     for (level, top), (events, months) in product(kinds, ((SORTED, MONTHS), (LONG, 1))):
-        match(index, version, [b'{"m": %d, "k": %d}' % (i % months, level) for i in range(events)], top, "event")
+        snapshot.match(_block([{"m": (i % months,), "k": (level,)} for i in range(events)], top))
 
 
 def _match_alike(index: str) -> None:
     """Match events of which each meets many subscriptions that say the same, and others meet others."""
-    version = _publish(index, [f"m = {i % TOPICS}" for i in range(TOPICS * ALIKE)])
-    match(index, version, [b'{"m": %d}' % (i % TOPICS) for i in range(5 * TOPICS)], 0, "event")
+    snapshot = _published(index, [In("m", (i % TOPICS,)) for i in range(TOPICS * ALIKE)])
+    snapshot.match(_block([{"m": (i % TOPICS,)} for i in range(5 * TOPICS)], 0))
 
 
-def _publish(index: str, filters: Sequence[str]) -> int:
-    """Publish an index of subscriptions with these filters; return its version."""
-    values = [msgspec.json.encode({"filter": text}) for text in filters]
-    segment = absorb(index, [f"{i:04d}".encode() for i in range(len(filters))], values)
-    return IndexWriter(index).publish([segment], [], {0: 1})
+def _levels(month: int, least: int) -> Expression:
+    return And((In("m", (month,)), Range("k", ge=least)))
+
+
+def _block(attributes: list[dict[str, tuple[Value, ...]]], top: int) -> EventBlock:
+    return EventBlock.from_events([Event(values) for values in attributes], top)
+
+
+def _published(index: str, expressions: Sequence[Expression]) -> Snapshot:
+    """Publish an index of subscriptions that are these, and open it; thousands are not worth their JSON."""
+    subscriptions = [Subscription(f"{i:04d}", expression) for i, expression in enumerate(expressions)]
+    segment = write_segment(index, engine_named("block"), subscriptions)
+    return matcher.index_reader(index).at(IndexWriter(index).publish([segment], [], {0: 1}))
 
 
 def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:
