@@ -58,6 +58,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return JobsFirst(config, log)
 
 
+@pytest.fixture(autouse=True)
+def same_priority() -> Iterator[None]:
+    """No test lets all that follow in its process, Spark and brokers too, wait for everybody else."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    yield
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before, "what this test called in its own process gave way to others"
+
+
 @dataclass(frozen=True)
 class BrokerAddress:
     """The broker of the test run."""

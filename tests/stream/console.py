@@ -1,4 +1,4 @@
-"""The console script, run as a shell would without a broker."""
+"""The command line without a broker: the console script, run as a shell would, or a command in this process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
+from unittest import mock
+
+from typer.testing import CliRunner, Result
+
+from stream.command_table import app
 
 TOCSIN = str(Path(sys.executable).with_name("tocsin"))
 ESCAPE = "\x1b"
@@ -31,6 +36,12 @@ def tocsin(
         check=False,
         env=clean | environment,
     )
+
+
+def in_process(*arguments: str, stdin: str = "", **environment: str) -> Result:
+    """Run a command in this process, which spares the interpreter's start; the process's priority stays what it is."""
+    with mock.patch("os.nice"):
+        return CliRunner().invoke(app, arguments, input=stdin, env=environment)
 
 
 def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[str, subprocess.CompletedProcess[str]]]:

@@ -6,9 +6,6 @@ import json
 import os
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from unittest import mock
-
-from typer.testing import CliRunner
 
 from index.block.engine import BlockEngine
 from index.segment import write_segment
@@ -16,7 +13,6 @@ from index.writer import IndexWriter
 from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
-from stream.command_table import app
 from tests.stream import console
 from tests.stream.console import ESCAPE
 
@@ -70,9 +66,8 @@ def run(index: Path, *arguments: str) -> Said:
 
 
 def tocsin(index: Path, *arguments: str, stdin: str = "") -> Said:
-    """Run a command in this process, which spares the interpreter's start; its priority stays what it is."""
-    with mock.patch("os.nice"):
-        result = CliRunner().invoke(app, arguments, input=stdin, env={"TOCSIN_JOB__INDEX_DIR": str(index)})
+    """Run a command in this process."""
+    result = console.in_process(*arguments, stdin=stdin, TOCSIN_JOB__INDEX_DIR=str(index))
     return Said(result.stdout, result.stderr, result.exit_code)
 
 

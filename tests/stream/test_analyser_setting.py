@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
 
 from index.compaction import due
 from index.engines import engine_named
@@ -25,13 +24,13 @@ from schemas.records import DeadLetter
 from schemas.texts import ANALYSERS, analyser, set_analyser
 from stream import rows, spool
 from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
-from stream.command_table import app
 from stream.compactor import Compactor
 from stream.decoding import Decoding
 from stream.job import Job
 from stream.matcher import MatchTask, match_batches
 from stream.settings import load_settings
 from stream.spool import SpoolPlan
+from tests.stream import console
 from tests.stream.test_engine_setting import records
 
 FILTERS = {
@@ -149,7 +148,7 @@ def test_the_commands_that_match_heed_the_setting(tmp_path: Path, monkeypatch: p
     file.write_text('{"text": "Spark and Kafka"}')
 
     def run(*arguments: str, name: str) -> tuple[int, str]:
-        ended = CliRunner().invoke(app, [*arguments, "--set", f"matching.analyser={name}"])
+        ended = console.in_process(*arguments, "--set", f"matching.analyser={name}")
         return ended.exit_code, ended.output
 
     assert run("check", "text has 'spark'", str(file), name="words")[0] == 0
