@@ -13,7 +13,7 @@ from schemas import filter_word_hints as words
 from schemas.filter_operands import unknown_function
 from schemas.filter_scene import Scene, quoted
 from schemas.filter_word_hints import Answer
-from schemas.filter_words import CALCULATIONS, RESERVED_WORDS, SIGNS
+from schemas.filter_words import CALCULATIONS, RESERVED_WORDS, SIGNS, note_on
 
 _VALUES: Final = ("STRING", "NUMBER", "BOOLEAN")
 
@@ -110,7 +110,7 @@ def _function(scene: Scene) -> Answer:
     if [token.type for token in scene.past] == ["NAME", "LPAR"] and "NAME" in scene.wanted:
         refused = unknown_function(scene.past[0])
         if refused is not None:
-            return refused.code, refused.message
+            return refused.code, refused.message, scene.past[0].start_pos or 0
         return "filter.syntax", f"a function takes an attribute first, as in {scene.past[0]:.40}(name)"
     return None
 
@@ -126,6 +126,7 @@ def _comment(scene: Scene) -> Answer:
 
 
 def _colon(scene: Scene) -> Answer:
+    """A colon, as casts have it, and query strings between an attribute and what it shall be."""
     if scene.kind != "" or scene.found != ":":
         return None
     if scene.text.startswith("::", scene.start):
@@ -133,7 +134,31 @@ def _colon(scene: Scene) -> Answer:
             "filter.syntax",
             "a filter has no casts; compare the attribute with a value of the type it has, as in a = 1",
         )
-    if scene.value_wanted:
+    if scene.word_before in _PRESENCE:
+        word = _PRESENCE[scene.word_before]
+        return "filter.syntax", f'"{word}" stands after the attribute, as in delay {word}', scene.start_before
+    cure = next((cure for start, cure in _AFTER_COLON if re.match(start, scene.rest)), None)
+    if cure is not None and scene.operator_wanted:
+        return "operator.unknown", f'there is no operator ":"; {cure}'
+    return None
+
+
+_PRESENCE: Final = {"_exists_": "exists", "_missing_": "not exists"}
+"""What query strings have before a colon and the attribute after it."""
+
+_AFTER_COLON: Final = (
+    (r"[<>]", "a comparison has its sign alone, as in delay > 60"),
+    (r"[\[{]", "a range is written like delay between 20 and 60, or 20 < delay <= 60"),
+    (r"\(", "several values are listed with in, as in origin in ('JFK', 'LGA')"),
+    (r"\*(?![^\s)])", "that an attribute is there is asked with exists, as in gate exists"),
+    (r"/", "a regular expression follows matches, in single quotes, and fits the whole value"),
+    (r'"?[^\s()"]*[*?]', "a pattern with * and ? follows glob, as in file glob '*.tmp'"),
+)
+"""What query strings have after a colon, by its beginning, and what is written here."""
+
+
+def _parameter(scene: Scene) -> Answer:
+    if scene.kind == "" and scene.found in (":", "?", "$", "@") and scene.value_wanted:
         return "filter.syntax", "a filter has no parameters; write the value itself, a text in single quotes"
     return None
 
@@ -142,7 +167,27 @@ def _sign(scene: Scene) -> Answer:
     meant = SIGNS.get(scene.found) if scene.kind == "" else None
     if meant is None:
         return None
-    return "operator.unknown", f'there is no operator "{scene.found}"; did you mean "{meant}"?'
+    cased = ", and (?i) at its beginning to ignore case" * (scene.found in ("~*", "!~*"))
+    return "operator.unknown", f'there is no operator "{scene.found}"; did you mean "{meant}"{note_on(meant)}{cased}?'
+
+
+_MEMBER: Final = "a member of an object is written with a dot, as in geo.lat"
+
+
+def _bracket(scene: Scene) -> Answer:
+    """Brackets and arrows that lead into an object, and those that stand around a name or a whole filter."""
+    if scene.kind == "" and scene.found == "[" and scene.operator_wanted and scene.before_kind == "NAME":
+        return (
+            "filter.syntax",
+            f"{_MEMBER}, and what stands in an array are values of one attribute, whatever their places",
+        )
+    if scene.before_kind == "MINUS" and scene.text.startswith("->", scene.start_before):
+        return "filter.syntax", _MEMBER, scene.start_before
+    if scene.kind == "" and scene.found == "[" and "NAME" in scene.wanted:
+        return "filter.syntax", "names with anything but letters, digits, _ and dots between them are in double quotes"
+    if scene.kind == "" and scene.found == "{" and "NAME" in scene.wanted:
+        return "filter.syntax", "a filter is a text such as origin = 'JFK'; a tree in JSON is the member expression"
+    return None
 
 
 def _arithmetic(scene: Scene) -> Answer:
@@ -276,7 +321,21 @@ def _value_alone(scene: Scene) -> Answer:
     return (
         "filter.syntax",
         f"the value {scene.before:.40} stands alone, which is no predicate; several values are listed with in, as in "
-        "origin in ('JFK', 'LGA')",
+        "origin in ('JFK', 'LGA'), and other operators are repeated with their attribute",
+        scene.start_before,
+    )
+
+
+def _value_first(scene: Scene) -> Answer:
+    if scene.before_kind not in _VALUES or scene.operator_wanted or not {"_EQUAL", "COMPARE"} <= scene.wanted:
+        return None
+    if scene.kind not in ("_IN", "NOT"):
+        return None
+    sign = "=" if scene.kind == "_IN" else "!="
+    return (
+        "filter.syntax",
+        f'before "{scene.found}" stands an attribute; whether a value is among those of an attribute is asked with '
+        f"\"{sign}\", as in tags {sign} 'late'",
         scene.start_before,
     )
 
@@ -298,6 +357,7 @@ HINTS: Final = (
         _typographic,
         _comment,
         _colon,
+        _parameter,
         words.statement,
         _weight,
         _list,
@@ -314,6 +374,7 @@ HINTS: Final = (
         words.truth,
         _function,
         _sign,
+        _bracket,
     ),
     *(
         _arithmetic,
@@ -325,6 +386,6 @@ HINTS: Final = (
         _name_as_value,
         _other_value,
     ),
-    *(_name_without_quotes, _malformed_word, _parenthesis, _chained, _joined, _value_alone),
+    *(_name_without_quotes, _malformed_word, _parenthesis, _chained, _joined, _value_alone, _value_first),
 )
 """The first that answers is heard."""

@@ -19,12 +19,14 @@ from schemas.derived import PUBLIC_FUNCTIONS
 from schemas.errors import Refused
 from schemas.expression import Attribute, Derive
 from schemas.filter_functions import SIGN_FUNCTIONS, SYNONYMS, UNITS, WITHOUT_COUNTERPART
-from schemas.filter_words import PHRASES
+from schemas.filter_words import OTHER_WORDS, PHRASES, example_of, note_on
 from schemas.instants import instant
 from schemas.values import INT64_MAX, INT64_MIN, Number, Value
 
-OPERATORS: Final = {phrase.replace(" ", ""): phrase for phrase in PHRASES} | {"regexplike": "matches"}
-"""Operators that may be taken for functions, by their names without blanks."""
+OPERATORS: Final = {word.replace("_", ""): meant for word, meant in OTHER_WORDS.items()} | {
+    phrase.replace(" ", ""): phrase for phrase in PHRASES
+}
+"""Operators that may be taken for functions, by their names without blanks, here and in other languages."""
 
 SUGGEST_FROM: Final = 0.65
 """How alike a word and a known one must be for a proposal: "inn" and "in" are, "an" and "in" are not."""
@@ -144,12 +146,12 @@ def unknown_function(name: Token) -> Refused | None:
     names = [*PUBLIC_FUNCTIONS, *SYNONYMS, "extract"]
     if name.lower() in names:
         return None
-    operator = OPERATORS.get(name.lower().replace("_", ""))
+    operator = OPERATORS.get(name.lower().rpartition(".")[2].replace("_", ""))  # some languages have name.contains('x')
     near = get_close_matches(name.lower(), [*names, "all", "any", "not"], 1, SUGGEST_FROM)
     if name.lower() in WITHOUT_COUNTERPART:
         cure = WITHOUT_COUNTERPART[name.lower()]
     elif operator is not None:
-        cure = f"the operator of that name stands after the attribute, as in name {operator} 'x'"
+        cure = f'the operator "{operator}" stands after the attribute, as in {example_of(operator)}{note_on(operator)}'
     else:
         cure = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(PUBLIC_FUNCTIONS)}"
     return Refused("derive.function", f'there is no function "{name:.40}"; {cure}', place_of(name))

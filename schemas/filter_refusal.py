@@ -20,7 +20,7 @@ from schemas.filter_scene import Scene, quoted
 from schemas.filter_words import FREE_WORDS, SIGNS, WORDS
 
 _WORD = re.compile(r"[\w.]+")
-_SIGN_RUN = re.compile(r"[=<>!&|~:]+")
+_SIGN_RUN = re.compile(r"!?~~?\*|[=<>!&|~:]+")
 _SIGN_KINDS: Final = ("", "_EQUAL", "_UNEQUAL", "COMPARE", "NOT", "AND", "OR")
 
 

@@ -24,6 +24,7 @@ from schemas.filter_words import (
     STATEMENT_ENDS,
     STATEMENT_STARTS,
     TIMES,
+    note_on,
 )
 
 Answer = tuple[str, str] | tuple[str, str, int] | None
@@ -32,6 +33,13 @@ Answer = tuple[str, str] | tuple[str, str, int] | None
 _KEYWORDS: Final = RESERVED_WORDS | FREE_WORDS
 _ENDS: Final = ("$END", "AND", "OR", "RPAR", "COMMA")
 """What may follow a predicate."""
+
+_CONNECTIVES: Final = {
+    "xor": "(x and not y) or (y and not x)",
+    "nand": "not (x and y)",
+    "nor": "not (x or y)",
+}
+"""Connectives that are not known here, by what is written instead."""
 
 _CONTAINS: Final = (
     "contains wants a text in single quotes, or all and a list; whether a value is among others is asked with = or in"
@@ -86,8 +94,8 @@ def null_alone(scene: Scene) -> Answer:
 def other_word(scene: Scene) -> Answer:
     """Operators of other languages."""
     word = scene.bare_word
-    if word == "xor" and ("AND" in scene.wanted or scene.operator_wanted):
-        return "operator.unknown", 'there is no operator "xor"; write (x and not y) or (y and not x)'
+    if word in _CONNECTIVES and ("AND" in scene.wanted or scene.operator_wanted):
+        return "operator.unknown", f'there is no operator "{word}"; write {_CONNECTIVES[word]}'
     if word == "div" and "SLASH" in scene.wanted:
         return "operator.unknown", 'there is no operator "div"; "/" is exact division, and floor(x / n) rounds it down'
     if word == "cidr" and scene.before_kind == "_WITHIN":
@@ -95,7 +103,7 @@ def other_word(scene: Scene) -> Answer:
     meant = OTHER_WORDS.get(word)
     if meant is None or not (scene.operator_wanted or COMPARISONS.get(meant) in scene.wanted):
         return None
-    return _unknown(scene, meant, ", which wants the whole value to fit" if meant == "matches" else "")
+    return _unknown(scene, meant, note_on(meant))
 
 
 def quantifier(scene: Scene) -> Answer:

@@ -65,7 +65,7 @@ OTHER_WORDS: Final = {word: meaning for meaning, words in _WORDS_BY_MEANING.item
 """Operators of other languages and what they are here."""
 
 _SIGNS_BY_MEANING = {
-    "=": ": := ===",
+    "=": ": := === <=>",
     "!=": "≠ =! !==",
     "<>": "><",
     ">=": "≥ =>",
@@ -78,9 +78,37 @@ _SIGNS_BY_MEANING = {
     "matches": "~ =~ ~= ~*",
     "not matches": "!~ !~*",
     "like": "~~",
+    "not like": "!~~",
+    "ilike": "~~*",
+    "not ilike": "!~~*",
+    "in cidr": "<< <<=",
 }
 SIGNS: Final = {sign: meaning for meaning, signs in _SIGNS_BY_MEANING.items() for sign in signs.split()}
 """Signs of other languages and what they are here."""
+
+_LISTING: Final = ("in", "not in", "contains all", "within", "equals", "has all", "has any")
+_ALONE: Final = ("exists", "not exists", "is null", "is not null")
+
+
+def example_of(operator: str) -> str:
+    """Return a predicate with an operator or phrase that stands after the attribute."""
+    if operator in _ALONE:
+        return f"name {operator}"
+    if operator in _LISTING:
+        return f"name {operator} ('x', 'y')"
+    if operator.endswith("between"):
+        return f"name {operator} 1 and 9"
+    if operator == "version":
+        return "name version >= '1.2'"
+    return f"name {operator} '10.0.0.0/8'" if operator == "in cidr" else f"name {operator} 'x'"
+
+
+def note_on(operator: str) -> str:
+    """Return what is to be known of an operator beside its name, or nothing."""
+    if operator == "contains":
+        return ', for a piece of a text; a whole value is asked for with "="'
+    return ", which wants the whole value to fit" if operator.endswith("matches") else ""
+
 
 COMPARISONS: Final = {"=": "_EQUAL", "!=": "_UNEQUAL", **dict.fromkeys((">", ">=", "<", "<="), "COMPARE")}
 """The signs that compare, and their tokens."""

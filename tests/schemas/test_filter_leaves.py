@@ -259,7 +259,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("b = 1 and\n xyzzy(a) = 'x'", "derive.function", "2:2", "known are mod, add"),
     ("starts_with(a, 'x')", "derive.function", "1:1", "as in name starts with 'x'"),
     ("regexp_like(a, 'x')", "derive.function", "1:1", "as in name matches 'x'"),
-    ("now() > 5", "derive.function", "1:5", '"now"'),
+    ("now() > 5", "derive.function", "1:1", '"now"'),
     ("lower('x') = 'x'", "filter.syntax", "1:7", "an attribute first, as in lower(name)"),
     ("length(a, 3) > 1", "derive.args", "1:11", "none is wanted"),
     ("mod(a) = 1", "derive.args", "1:1", "attribute % number"),

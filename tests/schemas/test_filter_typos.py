@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from schemas.errors import Refused
+from schemas.filter_operands import OPERATORS
 from schemas.filter_text import parse_filter
+from schemas.filter_words import example_of
 
 MISSPELT = [
     ("nto x = 1", 1, "not"),
@@ -73,6 +75,13 @@ FOREIGN = [
     ("x is notnull", 6, "is not null"),
     ("x is present", 6, "is not null"),
     ("x is not defined", 10, "is null"),
+    ("x ~* 'a'", 3, "matches"),
+    ("x !~* 'a'", 3, "not matches"),
+    ("x ~~* 'a'", 3, "ilike"),
+    ("x !~~ 'a'", 3, "not like"),
+    ("x <=> 5", 3, "="),
+    ("x << '10.0.0.0/8'", 3, "in cidr"),
+    ("x:'a'", 2, "="),
 ]
 CURED = [
     ("x is empty", 6, "is null asks about an absent attribute, = '' about an empty text"),
@@ -113,6 +122,36 @@ CURED = [
     ("x not version > '1'", 15, "write not before the attribute"),
     ("x not version = '1'", 15, "write version !="),
     ("round(x, 2) = 1", 10, "there is 1 argument where none is wanted"),
+    ("x = 1 nand y = 2", 7, "write not (x and y)"),
+    ("x = 1 nor y = 2", 7, "write not (x or y)"),
+    ("x ~ 'a'", 3, "wants the whole value to fit"),
+    ("x !~* 'a'", 3, "(?i) at its beginning"),
+    ("x includes 'a'", 3, 'a whole value is asked for with "="'),
+    ("_exists_:x", 1, '"exists" stands after the attribute'),
+    ("y = 1 and _missing_:x", 11, '"not exists" stands after the attribute'),
+    ("x:*", 2, "asked with exists"),
+    ("x:(a or b)", 2, "listed with in"),
+    ("x:[1 to 5]", 2, "between 20 and 60"),
+    ("x:>5", 2, "delay > 60"),
+    ("x:a*", 2, "follows glob"),
+    ("x:/a/", 2, "follows matches"),
+    ("x = ?", 5, "has no parameters"),
+    ("x > $1", 5, "has no parameters"),
+    ("x in (@y)", 7, "has no parameters"),
+    ("x[0] = 1", 2, "written with a dot, as in geo.lat"),
+    ("x->>'y' = 1", 2, "written with a dot, as in geo.lat"),
+    ("[x y] = 1", 1, "in double quotes"),
+    ('{"x": [1]}', 1, "the member expression"),
+    ("'a' in x", 1, "tags = 'late'"),
+    ("'a' not in x", 1, "tags != 'late'"),
+    ("x contains 'a' or 'b'", 19, "repeated with their attribute"),
+    ("is_null(x)", 1, "as in name is null"),
+    ("contains_all(x, 'a')", 1, "as in name contains all ('x', 'y')"),
+    ("in_cidr(x, '10.0.0.0/8')", 1, "as in name in cidr '10.0.0.0/8'"),
+    ("version(x) > '1'", 1, "as in name version >= '1.2'"),
+    ("rlike(x, 'a')", 1, "as in name matches 'x', which wants the whole value to fit"),
+    ("x.startswith('a')", 1, "as in name starts with 'x'"),
+    ("count(*) > 5", 1, 'no function "count"'),
     ("x = 1 order by y", 7, 'leave out what begins with "order"'),
 ]
 
@@ -131,3 +170,8 @@ def test_what_has_no_one_counterpart_is_answered_with_what_to_write_instead(text
         parse_filter(text)
     assert caught.value.path == f"line 1, column {column}"
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize("operator", sorted({*OPERATORS.values()}))
+def test_the_example_of_an_operator_that_was_taken_for_a_function_is_a_filter(operator: str) -> None:
+    parse_filter(example_of(operator))
