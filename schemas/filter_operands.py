@@ -8,7 +8,6 @@ Parts stay tokens until their predicate is complete, so that a refusal can point
 from __future__ import annotations
 
 import math
-import re
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
@@ -30,8 +29,6 @@ OPERATORS: Final = {word.replace("_", ""): meant for word, meant in OTHER_WORDS.
 
 SUGGEST_FROM: Final = 0.65
 """How alike a word and a known one must be for a proposal: "inn" and "in" are, "an" and "in" are not."""
-
-_LEVEL = re.compile(r"((?:\.of)*)(\.args)?")
 
 
 class Step(NamedTuple):
@@ -65,13 +62,12 @@ class Operand(NamedTuple):
         return Operand(derived, self.name, (step, *self.steps))
 
     def place(self, path: str) -> Token:
-        """Return the token that a path such as ``.of.args`` means."""
-        found = _LEVEL.match(path)
-        level = found[1].count(".of") if found else 0
-        if found is None or level >= len(self.steps):
+        """Return the token that a path means: the name's such as ``.of.of``, or arguments' such as ``.of.args``."""
+        level = path.count(".of")
+        if level == len(self.steps):
             return self.name
         name, args = self.steps[level]
-        return args[0] if found[2] and args else name
+        return args[0] if args else name
 
 
 class Instant(NamedTuple):
@@ -84,7 +80,7 @@ class Instant(NamedTuple):
     def value(self) -> str:
         """The text that a range of times has as its bound; a time without a zone is meant in UTC, as a date is."""
         text = text_of(self.text)
-        return text if instant(text) is not None or instant(f"{text}Z") is None else f"{text}Z"
+        return text if instant(f"{text}Z") is None else f"{text}Z"
 
 
 class OperandRules:

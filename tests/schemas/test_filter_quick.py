@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from schemas.errors import Refused
 from schemas.filter_quick import quick_filter
 from schemas.filter_text import parse_filter
+from schemas.texts import set_analyser
 
 PREDICATES = (
     "a = 'x'", "a = 'it''s and ( or'", "b between 1 and 3", "b BETWEEN 1 AND 3", "c in ('y', 'z')", "not c in ('y')",
@@ -81,7 +82,19 @@ def test_texts_of_predicates_and_connectives_are_read_quickly(text: str) -> None
     assert quick_filter(text) == parse_filter(text) is not None
 
 
-@pytest.mark.parametrize("text", ["", "(", "a = 'x' and", "a = 'x')", "not b = 1", "a = 'x' b = 1", "(a = 'x'"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(",
+        "a = 'x' and",
+        "a = 'x')",
+        "not b = 1",
+        "a = 'x' b = 1",
+        "(a = 'x'",
+        "a = 1 -- or\n and b = 1 -- or c = 1",
+    ],
+)
 def test_others_are_left_to_the_parser(text: str) -> None:
     assert quick_filter(text) is None
 
@@ -90,3 +103,13 @@ def test_what_is_refused_is_refused_as_before() -> None:
     with pytest.raises(Refused):
         parse_filter("a = 'x' and and")
     assert quick_filter("a = 'x' and and") is None
+
+
+def test_a_predicate_is_read_by_the_analyser_of_the_day() -> None:
+    text = "text has 'in progress' and a = 1"
+    try:
+        set_analyser("whole")
+        assert quick_filter(text) == parse_filter(text)
+    finally:
+        set_analyser("words")
+    assert quick_filter(text) is None  # two words

@@ -142,6 +142,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a = 'O'Hare'", "filter.syntax", "1:8", "'O''Hare'"),
     ('"a exists', "filter.syntax", "1:1", "the quoted name that begins here is not closed"),
     ("`a exists", "filter.syntax", "1:1", "the quoted name that begins here is not closed"),
+    ("a /* b", "filter.syntax", "1:3", "end it with */"),
     ("a exists /* b", "filter.syntax", "1:10", "end it with */"),
     ("a = ‘x’", "filter.syntax", "1:5", "straight single quotes"),
     ('a = "JFK"', "filter.syntax", "1:5", "('JFK')"),
@@ -248,6 +249,26 @@ def test_the_reserved_words_are_the_words_of_the_grammar() -> None:
     assert reserved[1].split("|") == list(RESERVED)
     assert sorted(RESERVED_WORDS.values()) == sorted({*RESERVED} - {"false"})
     assert f"`{' '.join(RESERVED)}`" in PAGE
+
+
+def test_words_are_written_in_any_case() -> None:
+    grammar = (SCHEMAS / "filter.lark").read_text(encoding="utf-8")
+    words = {
+        *re.findall(r'^_?[A-Z]+: "([a-z]+)"i', grammar, re.MULTILINE),
+        "starts",
+        "ends",
+        "time",
+        "or",
+        "and",
+        "not",
+    }
+    text = """all(a strong not in (1), not any(a is not null, b is null or c not exists)) and a between 1 and 2
+        and a in cidr '::/0' and a contains all of ('x') and a within (true) and a equals (false) and a matches 'x'
+        and a starts with 'x' ignore case and a ends with 'x' and a glob 'x' and a ilike 'x' and a like 'x' escape '!'
+        and a has none of ('x') and substring(a from 1 for 2) mod 2 = 1 and a version > '1' and a > time '2026-01-01'"""
+    assert words <= set(re.findall("[a-z]+", text))
+    assert parse_filter(re.sub("[b-z]{2}", lambda found: found[0].upper(), text)) == parse_filter(text)
+    assert parse_filter(re.sub(r"\b[a-z]{2,}", lambda found: found[0].upper(), text)) == parse_filter(text)
 
 
 def test_every_other_word_is_an_attribute_where_an_attribute_stands() -> None:

@@ -107,6 +107,8 @@ THRESHOLD = {"mode": "threshold", "threshold": 0.5}
         ("a = 1 or (b = 2 and c not in (1,2,3))", {}, LIST, "value.list_too_long", "1:21"),
         ("a = 1 and 3 < 2 * year(bcde)", {}, NAMES, "attribute.too_long", "1:24"),
         ("a not has any ('x') or bcde != time '2026-05-01'", {}, NAMES, "attribute.too_long", "1:24"),
+        ("a = 1 and lower(bcde) not like 'x'", {}, NAMES, "attribute.too_long", "1:17"),
+        ("a = 1 or b in cidr ('::/8', '10.0.0.0/8', '11.0.0.0/8')", {}, LIST, "value.list_too_long", "1:10"),
         ("5 = a or 5 != bcde", {}, NAMES, "attribute.too_long", "1:15"),
         ("a = 1 and (b = 2 or c = 1)", RELAXED, Limits(), "mode.shape", "1:18"),
         ("a = 1 and b not in (2)", RELAXED, Limits(), "mode.shape", "1:11"),
@@ -125,6 +127,11 @@ def test_what_is_refused_in_the_tree_of_a_filter_text_has_its_line_and_column(
     with pytest.raises(Refused) as raised:
         decode_subscription("s", encoded({"filter": text, **others}), limits)
     assert (raised.value.code, raised.value.path) == (code, f"$.filter, line {line}, column {column}")
+
+
+def test_what_is_refused_in_the_tree_of_a_filter_text_is_told_in_the_words_of_texts() -> None:
+    with pytest.raises(Refused, match="only the values of =, in and has have weights"):
+        decode_subscription("s", encoded({"filter": "a > 1^2"}))
 
 
 def test_what_is_refused_beside_the_tree_of_a_filter_text_keeps_its_path() -> None:
