@@ -54,7 +54,7 @@ def format_attribute(attribute: Attribute) -> str:
     text = attribute if _BARE.fullmatch(attribute) else '"' + attribute.replace('"', '""') + '"'
     inner = ""
     for derived in reversed(around):
-        args = list(map(_value, derived.args))
+        args = list(map(format_value, derived.args))
         if derived.function in SIGNS:
             sign = SIGNS[derived.function]
             text = f"({text})" if inner in ("+", "-") and sign in ("*", "/", "%") else text
@@ -74,7 +74,7 @@ def _predicate(leaf: Leaf, subject: str) -> str:
         case Range():
             return _bounded(subject, leaf, "time " if leaf.type == "time" else "")
         case Version(_, eq) if eq is not None:
-            return f"{subject} version = {_value(eq)}"
+            return f"{subject} version = {format_value(eq)}"
         case Version():
             return _bounded(f"{subject} version", leaf, "")
         case Exists():
@@ -84,13 +84,13 @@ def _predicate(leaf: Leaf, subject: str) -> str:
         case ContainsAll() | Within() | EqualsSet():
             return f"{subject} {_SETS[type(leaf)]} {_in_parentheses(leaf.values)}"
         case Matches():
-            return f"{subject} matches {_value(leaf.pattern)}"
+            return f"{subject} matches {format_value(leaf.pattern)}"
         case StartsWith() | EndsWith() | Contains():
-            return f"{subject} {_TEXTS[type(leaf)]} {_value(leaf.text)}{_case(leaf.ignore_case)}"
+            return f"{subject} {_TEXTS[type(leaf)]} {format_value(leaf.text)}{_case(leaf.ignore_case)}"
         case Glob():
-            return f"{subject} glob {_value(leaf.pattern)}{_case(leaf.ignore_case)}"
+            return f"{subject} glob {format_value(leaf.pattern)}{_case(leaf.ignore_case)}"
         case Cidr(_, networks):
-            return f"{subject} in cidr {_value(networks[0]) if len(networks) == 1 else _in_parentheses(networks)}"
+            return f"{subject} in cidr {format_value(networks[0]) if len(networks) == 1 else _in_parentheses(networks)}"
         case Keywords():
             quantifier, words = ("any", leaf.any or ()) if leaf.all is None else ("all", leaf.all)
             return f"{subject} has {quantifier} {_in_parentheses(words, leaf.weights)}"
@@ -103,7 +103,7 @@ def _listed(one: str, several: str, values: Sequence[Value], weights: Sequence[f
 
 
 def _in_parentheses(values: Sequence[Value], weights: Sequence[float] | None = None) -> str:
-    texts = map(_value, values)
+    texts = map(format_value, values)
     if weights is not None:
         texts = map(str.__add__, texts, map(_weight, weights))
     return f"({', '.join(texts)})"
@@ -115,12 +115,12 @@ def _bounded(subject: str, leaf: Range | Version, kind: str) -> str:
     upper, upper_sign = (leaf.lt, "<") if leaf.lt is not None else (leaf.le, "<=")
     if lower is None:
         assert upper is not None
-        return f"{subject} {upper_sign} {kind}{_value(upper)}"
+        return f"{subject} {upper_sign} {kind}{format_value(upper)}"
     if upper is None:
-        return f"{subject} {lower_sign.replace('<', '>')} {kind}{_value(lower)}"
+        return f"{subject} {lower_sign.replace('<', '>')} {kind}{format_value(lower)}"
     if lower_sign == upper_sign == "<=":
-        return f"{subject} between {kind}{_value(lower)} and {kind}{_value(upper)}"
-    return f"{kind}{_value(lower)} {lower_sign} {subject} {upper_sign} {kind}{_value(upper)}"
+        return f"{subject} between {kind}{format_value(lower)} and {kind}{format_value(upper)}"
+    return f"{kind}{format_value(lower)} {lower_sign} {subject} {upper_sign} {kind}{format_value(upper)}"
 
 
 def _case(ignored: bool) -> str:
@@ -131,7 +131,8 @@ def _weight(weight: float) -> str:
     return f"^{repr(float(weight)).removesuffix('.0')}"
 
 
-def _value(value: Value) -> str:
+def format_value(value: Value) -> str:
+    """Return a value as a filter text writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

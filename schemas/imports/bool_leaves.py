@@ -71,7 +71,7 @@ def _range(field: str, options: dict[str, Any], path: str) -> Expression:
     if any(isinstance(bound, str) and re.match(r"now|.*\|\|", bound) for bound in bounds.values()):
         raise unsupported("times that depend on the present are not known here; write them out", path)
     times = {name: _time(bound, name in ("gt", "le")) for name, bound in bounds.items()}
-    timed = bool(times) and None not in times.values()
+    timed = None not in times.values()
     given: Any = times if timed else bounds
     return Range(field, **given, type="time" if timed else None)
 

@@ -70,7 +70,7 @@ def _bool(body: dict[str, Any], path: str, depth: int) -> Expression:
     args = [*must, *(Not(Not(arg)) for arg in only_filters), *map(Not, clauses("must_not"))]
     if should:
         branches = [And(()), *should] if least == 0 else should
-        args.append(joined(And if least == len(should) and least else Or, branches))
+        args.append(joined(And if least > 1 else Or, branches))
     return joined(And, args)
 
 
@@ -86,4 +86,4 @@ def _least(body: dict[str, Any], branches: int, others: bool, path: str) -> int:
             f"but {shown(wanted)} was found",
             path,
         )
-    return wanted if others else max(wanted, min(1, branches))
+    return wanted if others else max(wanted, 1)

@@ -15,6 +15,7 @@ from schemas.check import check_expression
 from schemas.expression import And, Expression, In, NotExists, Or
 from schemas.imports.event_matchers import matcher
 from schemas.imports.parts import below, joined, members, scalar, unsupported
+from schemas.limits import shown
 
 
 def from_event_pattern(pattern: Any) -> Expression:
@@ -51,6 +52,8 @@ def _pattern(pattern: Any, prefix: str, path: str, depth: int) -> Expression:
             raise unsupported(f"no event has a member {name!r:.40}; known is $or, with a list of patterns", place)
         elif isinstance(found, list):
             args.append(joined(Or, list(_alternatives(prefix + name, found, place))))
+        elif not isinstance(found, dict):
+            raise unsupported(f"what an attribute may be stands in a list, but {shown(found)} stands alone", place)
         else:
             args.append(_pattern(found, f"{prefix}{name}.", place, depth))
     return joined(And, args)

@@ -14,6 +14,7 @@ from stream.commands.shared import (
     ThresholdOption,
     load,
     pointing_at,
+    printable,
     read_text,
     say,
     text_of,
@@ -117,10 +118,10 @@ def _because(core: Core) -> str:
 def _explanation(expression: Expression, event: Event) -> Iterator[str]:
     """Yield one line a predicate: whether it holds by itself, the predicate, and the values that it sees."""
     from index.oracle import leaf_values, matches
-    from schemas.filter_leaf_printer import format_attribute, format_leaf
+    from schemas.filter_leaf_printer import format_attribute, format_leaf, format_value
 
     for leaf in _leaves(expression):
-        values = [repr(value) for value, _ in leaf_values(event, leaf.attribute)]
+        values = [printable(format_value(value)) for value, _ in leaf_values(event, leaf.attribute)]
         found = f"{format_attribute(leaf.attribute)}: {' '.join(values) or 'absent'}"
         yield f"  {'true ' if matches(leaf, event) else 'false'}  {format_leaf(leaf)}  ({found})"
 

@@ -199,15 +199,11 @@ def _score(points: int) -> str:
 
 
 def _listed(values: Sequence[Value]) -> str:
-    shown = ", ".join(_short(_spelt(value)) for value in values[:SHOWN_VALUES])
+    from schemas.filter_leaf_printer import format_value
+
+    shown = ", ".join(_short(format_value(value)) for value in values[:SHOWN_VALUES])
     more = len(values) - SHOWN_VALUES
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _spelt(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
 def _short(text: str) -> str:

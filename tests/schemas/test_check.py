@@ -169,6 +169,12 @@ def subscription(expression: Expression = A, **members: object) -> Subscription:
         (subscription(priority=2.0**20 + 1), "weights.range", "$.priority"),
         (subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT,) * 4), priority=-0.5), "weights.sum", "$"),
         (subscription(Or((In("a", (1, 2), (WEIGHT_LIMIT,) * 2),) * 2 + (In("b", (1,)),))), "weights.sum", "$"),
+        (subscription(In("a", (1, 2, 3, 4, 5), (*(WEIGHT_LIMIT,) * 4, -1.0))), "weights.sum", "$"),
+        (
+            subscription(And((In("a", (1, 2, 3, 4), (WEIGHT_LIMIT - 1, *(WEIGHT_LIMIT,) * 3)), In("b", (1, 2))))),
+            "weights.sum",
+            "$",
+        ),
         (subscription(And((FULL, A)), mode="relaxed"), "weights.sum", "$"),
         (subscription(And((FULL, Exists("a", weight=-1.0))), mode="relaxed"), "weights.sum", "$"),
         (subscription(not_before=2, not_after=1), "validity.inverted", "$.not_after"),
@@ -200,7 +206,8 @@ def test_a_number_is_quoted_with_the_digits_that_are_wrong(refused: Subscription
     "allowed",
     [
         subscription(In("a", (1, 2, 3, 4), (WEIGHT_LIMIT, -WEIGHT_LIMIT, WEIGHT_LIMIT, WEIGHT_LIMIT))),
-        subscription(And((FULL, A))),
+        subscription(And((FULL, A, NotIn("a", (1, 2))))),
+        subscription(In("a", (1, 2), (0.0, 5.0)), mode="threshold", threshold=1.0),
         subscription(priority=-WEIGHT_LIMIT),
         subscription(not_before=1, not_after=1),
         subscription(labels={"a": "x" * 16_383}),

@@ -116,6 +116,7 @@ THRESHOLD = {"mode": "threshold", "threshold": 0.5}
         ("a = 1 and not b = 2", RELAXED, Limits(), "mode.shape", "1:11"),
         ("true", RELAXED, Limits(), "mode.shape", "1:1"),
         ("a = 1 and b in (2^3, 4^-0.5)", THRESHOLD, Limits(), "threshold.weights", "1:24"),
+        ("a = 1 and b has any ('x', 'y'^-0.5)", THRESHOLD, Limits(), "threshold.weights", "1:31"),
         ("a = 1 and b > 2^-0.5", THRESHOLD, Limits(), "threshold.weights", "1:17"),
         ("a = 1^0 and b > 2^0", THRESHOLD, Limits(), "threshold.weights", "1:9"),
     ],

@@ -63,6 +63,16 @@ def test_explain_shows_the_values_that_a_predicate_on_a_function_sees(plain_even
     ]
 
 
+def test_explain_writes_values_as_filters_do() -> None:
+    event = '{"on": true, "city": ["O\'Hare", "a\\u001b"], "n": -0.5}'
+    result = tocsin("check", "on = 'true' or city = '' or n = ''", "-", "--explain", stdin=event)
+    assert result.stdout.splitlines()[1:] == [
+        "  false  on = 'true'  (on: true)",
+        r"  false  city = ''  (city: 'O''Hare' 'a\x1b')",
+        "  false  n = ''  (n: -0.5)",
+    ]
+
+
 def test_check_warns_of_a_filter_that_is_true_or_false_whatever_the_event(plain_event: str) -> None:
     always, never = "every event matches this filter", "no event can match this filter"
     expected = {
