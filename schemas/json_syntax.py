@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from codecs import BOM_UTF8
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -16,6 +16,9 @@ Kind = Literal["event", "subscription"]
 """Which record the text is; refusal codes begin with it."""
 
 _decode = msgspec.json.Decoder().decode
+SUCH_AS: Final[dict[Kind, str]] = {"event": "", "subscription": """, such as {"filter": "origin = 'JFK'"}"""}
+"""An example to follow the word object, for who gives the filter alone."""
+
 _BYTE = re.compile(r" ?\(byte (\d+)\)$")
 
 _HALF_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u|\\?\Z)")
@@ -27,7 +30,11 @@ _AFTER_IT = "trailing characters"
 _TOLD_ONE_LATE = (_AFTER_IT, "invalid escape character in string")
 """What the decoder notices when it has read the character already."""
 
-_IN_WORDS = {_AFTER_IT: "something follows its end; a record is one JSON object"}
+_INVALID = "invalid character"
+_IN_WORDS = {
+    _AFTER_IT: "something follows its end; a record is one JSON object",
+    "object keys must be strings": "a member's name is a string in double quotes",
+}
 
 Failure = msgspec.DecodeError | UnicodeDecodeError | RecursionError | TooDeepError | BadTextError
 """What the decoders raise."""
@@ -92,11 +99,16 @@ def refusal(error: Failure, value: bytes, kind: Kind) -> Refused:
     if found is None:
         return _unfinished(value, kind)
     reason = text[: found.start()].removeprefix("JSON is malformed: ")
-    place = f"byte {int(found[1]) - (reason in _TOLD_ONE_LATE)}"
+    byte = int(found[1]) - (reason in _TOLD_ONE_LATE)
+    place = f"byte {byte}"
     if _first_bad_byte(value) == place:
         return Refused(f"{kind}.utf8", f"the {kind} is not UTF-8; encode it as UTF-8", place)
     if value.startswith(BOM_UTF8):
         reason = "it begins with a byte order mark; leave that out"
+    elif reason == _INVALID and value[byte : byte + 1] in (b"\n", b"\r", b"\t"):
+        reason = r"a line break or a tab stands in a string; write it as \n, \r or \t, or a blank instead"
+    elif reason == _INVALID and not value[:byte].strip():
+        reason = "a record is one JSON object" + SUCH_AS[kind]
     return Refused(f"{kind}.json", f"the {kind} is not JSON: {_IN_WORDS.get(reason, reason)}", place)
 
 

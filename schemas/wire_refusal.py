@@ -15,6 +15,7 @@ import msgspec
 
 from schemas.errors import Refused
 from schemas.expression import Derive, Expression
+from schemas.json_syntax import SUCH_AS
 from schemas.limits import shown
 from schemas.wire_subscription import Members
 
@@ -78,7 +79,9 @@ def members_refusal(error: msgspec.ValidationError, record: Any) -> Refused:
         The same record as plain Python values.
     """
     if not isinstance(record, dict):
-        return Refused("subscription.type", f"a subscription is an object; {str(error).lower()}", "$")
+        return Refused(
+            "subscription.type", f"a subscription is an object{SUCH_AS['subscription']}; {str(error).lower()}", "$"
+        )
     for name in record:
         if name not in MEMBERS:
             return _unknown_member(name, "a subscription", MEMBERS, f"$.{name:.40}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -80,6 +81,15 @@ def test_of_two_members_with_one_name_the_last_counts_but_two_operators_are_refu
     with pytest.raises(Refused) as raised:
         decode_subscription("s", b'{"expression":{"op":"exists","attribute":"a","op":"not_exists"}}')
     assert raised.value.code == "subscription.type"
+
+
+@pytest.mark.parametrize("value", [b"origin = 'JFK'", b'"origin = 1"'])
+def test_a_filter_that_is_given_alone_is_told_where_it_goes(value: bytes) -> None:
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", value)
+    example = re.search(r"such as (\{.*?\})", raised.value.message)
+    assert example is not None
+    assert decode_subscription("s", example[1].encode()).expression == In("origin", ("JFK",))
 
 
 def test_a_filter_text_is_parsed_and_its_errors_name_line_and_column() -> None:
