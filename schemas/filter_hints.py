@@ -71,7 +71,8 @@ def _list(scene: Scene) -> Answer:
     if scene.kind == "RPAR" and "STRING" in scene.wanted and "NAME" not in scene.wanted and scene.before_kind == "LPAR":
         return "value.empty_list", "the list of values is empty; list at least one value"
     if "LPAR" in scene.wanted <= {"LPAR", "_OF"} and scene.kind in _VALUES:
-        return "filter.syntax", f"a list in parentheses was expected, as in {scene.before} ({scene.found:.40})"
+        note = '; whether a value is there is asked with "="' * (scene.before_kind == "_EQUALS")
+        return "filter.syntax", f"a list in parentheses was expected, as in {scene.before} ({scene.found:.40}){note}"
     return None
 
 
@@ -231,6 +232,16 @@ def _joining_nothing(scene: Scene) -> Answer:
     return "filter.syntax", f'"{scene.found}" joins two predicates, but none stands before it; {cure}{name}'
 
 
+def _attribute_left_out(scene: Scene) -> Answer:
+    if scene.kind not in ("_EQUAL", "_UNEQUAL", "COMPARE") or scene.before_kind not in ("AND", "OR"):
+        return None
+    return (
+        "filter.syntax",
+        f'an attribute was expected before "{scene.found}"; write it once more, or 60 < delay <= 120 for a value that '
+        "lies between two",
+    )
+
+
 def _keyword_as_name(scene: Scene) -> Answer:
     if scene.kind not in RESERVED_WORDS or "NAME" not in scene.wanted or not scene.found.isalpha():
         return None
@@ -382,6 +393,7 @@ HINTS: Final = (
         words.misspelt,
         words.negation,
         _joining_nothing,
+        _attribute_left_out,
         _keyword_as_name,
         _name_as_value,
         _other_value,

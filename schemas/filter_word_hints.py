@@ -96,6 +96,8 @@ def other_word(scene: Scene) -> Answer:
     word = scene.bare_word
     if word in _CONNECTIVES and ("AND" in scene.wanted or scene.operator_wanted):
         return "operator.unknown", f'there is no operator "{word}"; write {_CONNECTIVES[word]}'
+    if word in ("does", "do", "doesn") and scene.operator_wanted:
+        return "operator.unknown", f"there is no operator \"{word}\"; not stands alone, as in name not contains 'x'"
     if word == "div" and "SLASH" in scene.wanted:
         return "operator.unknown", 'there is no operator "div"; "/" is exact division, and floor(x / n) rounds it down'
     if word == "cidr" and scene.before_kind == "_WITHIN":
@@ -131,6 +133,8 @@ def time(scene: Scene) -> Answer:
         return None
     if scene.rest.startswith("'"):
         return _before_string(scene.found, scene.start)
+    if scene.bare_word in TIMES and scene.rest[:1].isdecimal():
+        return "filter.syntax", "a time stands in single quotes, as in time '2026-05-01T08:00:00Z'"
     if scene.bare_word in TIMES and scene.rest.startswith("("):
         return "filter.syntax", "a time is written without parentheses, as in time '2026-05-01T08:00:00Z'"
     return None
@@ -143,6 +147,8 @@ def _before_string(word: str, start: int) -> Answer:
             "whether an address lies in a network is asked with in cidr, as in ip in cidr '10.0.0.0/8'",
             start,
         )
+    if word.lower() == "version":
+        return "filter.syntax", "version stands after the attribute, as in build version >= '1.10.2'", start
     cure = (
         'did you mean "time"?' if _near(word.lower(), TIMES) else "leave it out, or write time '2026-05-01T08:00:00Z'"
     )

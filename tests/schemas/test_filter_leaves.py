@@ -252,7 +252,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("text has any ('x', 'two words')", "keywords.token", "1:20", "two words"),
     ("text has all ('x'^2, 'x'^3)", "weights.conflict", "1:26", "twice"),
     ("a > time 'noon'", "range.time", "1:10", "'noon' is no"),
-    ("a = time 5", "filter.syntax", "1:5", '"time"'),
+    ("a = time 5", "filter.syntax", "1:5", "a time stands in single quotes"),
     ("a between time '2026-05-01' and '2026-05-02'", "range.type", "1:33", "write time before both"),
     ("a between 5 and time '2026-05-02'", "range.type", "1:11", "write time before both"),
     ("a between time '2026-05-02' and time '2026-05-01'", "range.inverted", "1:38", "exchange them"),

@@ -151,6 +151,13 @@ CURED = [
     ("version(x) > '1'", 1, "as in name version >= '1.2'"),
     ("rlike(x, 'a')", 1, "as in name matches 'x', which wants the whole value to fit"),
     ("x.startswith('a')", 1, "as in name starts with 'x'"),
+    ("x > version '1.2'", 5, "build version >= '1.10.2'"),
+    ("x > time 2026-05-01", 5, "stands in single quotes"),
+    ("x equals 'a'", 10, 'asked with "="'),
+    ("x does not contain 'a'", 3, "name not contains 'x'"),
+    ("x doesn't contain 'a'", 3, "name not contains 'x'"),
+    ("x > 5 and < 9", 11, "write it once more, or 60 < delay <= 120"),
+    ("x = 5 or = 9", 10, "write it once more"),
     ("count(*) > 5", 1, 'no function "count"'),
     ("x = 1 order by y", 7, 'leave out what begins with "order"'),
 ]
