@@ -65,6 +65,12 @@ OTHER_OPERATORS = _meanings(_OPERATORS_BY_MEANING)
 OTHER_MEMBERS = _meanings(_MEMBERS_BY_MEANING)
 """The same for members."""
 
+_NODE = (
+    """, as in {"op": "in", "attribute": "origin", "values": ["JFK"]}; a query of Elasticsearch, or a policy of """
+    "EventBridge or SNS, is made such a tree by the functions of schemas.imports"
+)
+"""What a node without an operator may be."""
+
 _PLACE = re.compile(r" - at `(.*)`$")
 
 
@@ -179,7 +185,8 @@ def type_refusal(error: msgspec.ValidationError, root: str) -> Refused:
     path = root if found is None else root + found[1].removeprefix("$")
     message = text if found is None else text[: found.start()]
     if message.startswith("Object missing required field"):
-        return Refused("subscription.missing_member", f"{message[:1].lower()}{message[1:]}; add it", path)
+        example = _NODE if "`op`" in message else ""
+        return Refused("subscription.missing_member", f"{message[:1].lower()}{message[1:]}; add it{example}", path)
     if "out of range" in message:
         return Refused("value.number_range", "a number is beyond the range of a double, which ends at 1.8e308", path)
     return Refused("subscription.type", f"wrong type or form: {message[:1].lower()}{message[1:]}", path)

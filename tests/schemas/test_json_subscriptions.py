@@ -323,6 +323,17 @@ def test_a_misspelt_name_is_answered_with_the_nearest_known_one(record: dict[str
         decode_subscription("s", encoded(record))
 
 
+@pytest.mark.parametrize("tree", [{"origin": ["JFK"]}, {"bool": {"must": []}}, {"and": [A]}])
+def test_what_has_no_operator_is_told_what_has_and_where_trees_come_from(tree: Any) -> None:
+    with pytest.raises(Refused, match=r"schemas\.imports") as raised:
+        decode_subscription("s", encoded({"expression": tree}))
+    example = re.search(r"\{.*\}", raised.value.message)
+    assert example is not None
+    assert decode_subscription("s", encoded({"expression": json.loads(example[0])})).expression == In(
+        "origin", ("JFK",)
+    )
+
+
 @pytest.mark.parametrize("op", ["xor", "nor", "nand"])
 def test_no_operator_is_proposed_for_one_that_means_something_else(op: str) -> None:
     with pytest.raises(Refused, match="known are and, or, not"):
