@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final, get_args
 
 import msgspec
@@ -139,14 +139,15 @@ def _in_filter(refused: Refused) -> Refused:
 
 
 def _microseconds(time: Any, path: str) -> int | None:
-    """Return a validity bound, given as text or, from Avro, as a time; digits beyond microseconds are cut off."""
+    """Return a validity bound, given as text or, from Avro, a time or date; digits beyond microseconds are cut off."""
     if time is None:
         return None
-    found = _since_epoch(time) if isinstance(time, datetime) else instant(time) if isinstance(time, str) else None
+    written = time.isoformat() if isinstance(time, date) else time  # of Avro; a datetime is one too
+    found = _since_epoch(time) if isinstance(time, datetime) else instant(written) if isinstance(written, str) else None
     if found is None:
         raise Refused(
             "subscription.type",
-            f"{shown(time)} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
+            f"{shown(written)} is no RFC 3339 time with a zone, and no date; write it like 2026-05-01T08:00:00Z or "
             "2026-05-01",
             path,
         )

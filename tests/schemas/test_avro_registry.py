@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import date, datetime
 from http.server import HTTPServer
 from importlib.resources import files
 from typing import Any
@@ -85,6 +86,21 @@ def test_a_framed_subscription_may_have_a_schema_of_its_own_but_no_unknown_membe
     schema_id = registry.register_schema("wider", Schema(json.dumps(wider), "AVRO"))
     value = framed(schema_id, body(wider, {"expression": A, "not_befor": "x"}))
     assert refusal_of(decoder.decode, "s", value) == ("subscription.unknown_member", "$.not_befor")
+
+
+def test_a_validity_bound_may_be_a_date_of_avro_but_no_time_without_a_zone(registry: SchemaRegistryClient) -> None:
+    decoder = AvroSubscriptionDecoder(registry)
+    day = record_of(("expression", "string"), ("not_before", {"type": "int", "logicalType": "date"}), name="Day")
+    schema_id = registry.register_schema("day", Schema(json.dumps(day), "AVRO"))
+    value = framed(schema_id, body(day, {"expression": A, "not_before": date(1970, 1, 2)}))
+    assert decoder.decode("s", value) == Subscription("s", Exists("a"), not_before=86_400_000_000)
+    bound = {"type": "long", "logicalType": "local-timestamp-micros"}
+    local = record_of(("expression", "string"), ("not_after", bound), name="Local")
+    schema_id = registry.register_schema("local", Schema(json.dumps(local), "AVRO"))
+    value = framed(schema_id, body(local, {"expression": A, "not_after": datetime(2026, 5, 1, 8)}))
+    with pytest.raises(Refused, match="'2026-05-01T08:00:00' is no RFC 3339 time with a zone") as raised:
+        decoder.decode("s", value)
+    assert (raised.value.code, raised.value.path) == ("subscription.type", "$.not_after")
 
 
 def test_a_record_whose_prefix_or_schema_is_wrong_is_refused(registry: SchemaRegistryClient) -> None:

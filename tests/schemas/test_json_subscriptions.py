@@ -145,6 +145,14 @@ def test_what_is_refused_in_the_tree_of_a_filter_text_is_told_in_the_words_of_te
         decode_subscription("s", encoded({"filter": "a > 1^2"}))
 
 
+def test_a_filter_text_has_at_most_as_many_words_as_the_limit_however_simple_it_is() -> None:
+    record = encoded({"filter": "a = 1 and b = 2"})
+    decode_subscription("s", record, Limits(filter_tokens=7))
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", record, Limits(filter_tokens=6))
+    assert (raised.value.code, raised.value.path) == ("filter.too_long", "$.filter, line 1, column 15")
+
+
 def test_what_is_refused_beside_the_tree_of_a_filter_text_keeps_its_path() -> None:
     with pytest.raises(Refused) as raised:
         decode_subscription("s", encoded({"filter": "a = 1", "threshold": 0.5}))
@@ -247,6 +255,7 @@ def expression(**node: Any) -> dict[str, Any]:
         (expression(op="not_in", attribute="a", values=["x"], strong=1), "subscription.type", "$.expression.strong"),
         (expression(op="range", attribute="a", gt=True), "subscription.type", "$.expression.gt"),
         (expression(op="range", attribute="a", gt=[1]), "subscription.type", "$.expression.gt"),
+        (expression(op="or", args=[A, {"op": "x"}, {"op": "y"}]), "operator.unknown", "$.expression.args[1].op"),
         ({"expression": "a = 1"}, "subscription.type", "$.expression"),
         ({"expression": [A]}, "subscription.type", "$.expression"),
         ({"filter": 1}, "subscription.type", "$.filter"),
