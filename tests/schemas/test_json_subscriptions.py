@@ -261,6 +261,7 @@ def expression(**node: Any) -> dict[str, Any]:
         ({"filter": 1}, "subscription.type", "$.filter"),
         ({"expression": A, "priority": "1"}, "subscription.type", "$.priority"),
         ({"expression": A, "priority": True}, "subscription.type", "$.priority"),
+        ({"expression": A, "priority": 10**400}, "value.number_range", "$.priority"),
         ({"expression": A, "labels": {"a": 1}}, "subscription.type", None),
         ({"expression": A, "labels": ["a"]}, "subscription.type", "$.labels"),
         ({"expression": A, "not_before": 1}, "subscription.type", "$.not_before"),
