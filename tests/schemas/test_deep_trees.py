@@ -142,6 +142,14 @@ def test_what_is_wrong_in_a_deep_tree_is_named_with_its_path() -> None:
     assert raised.value.code == "subscription.utf8"
 
 
+def test_a_wrong_type_in_a_deep_tree_is_found_behind_its_neighbours() -> None:
+    found = '{"op":"and","args":[{"op":"exists","attribute":"a"},{"op":"exists","attribute":5}]}'
+    value = '{"expression":' + '{"op":"not","arg":' * 1_000 + found + "}" * 1_001
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", value.encode(), DEEP)
+    assert raised.value.path == "$.expression" + ".arg" * 1_000 + ".args[1].attribute"
+
+
 @given(rich_expressions())
 def test_the_slow_way_writes_and_reads_what_the_quick_one_does(tree: Expression) -> None:
     text = msgspec.json.encode(tree)

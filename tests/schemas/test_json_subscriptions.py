@@ -10,7 +10,7 @@ import pytest
 
 from schemas.check import Limits
 from schemas.errors import Refused
-from schemas.expression import And, Exists, In, Range
+from schemas.expression import And, Exists, Expression, In, Or, Range
 from schemas.json_codec import decode_id, decode_subscription, encode_subscription
 from schemas.records import Subscription
 
@@ -143,6 +143,25 @@ def test_what_is_refused_in_the_tree_of_a_filter_text_has_its_line_and_column(
 def test_what_is_refused_in_the_tree_of_a_filter_text_is_told_in_the_words_of_texts() -> None:
     with pytest.raises(Refused, match="only the values of =, in and has have weights"):
         decode_subscription("s", encoded({"filter": "a > 1^2"}))
+
+
+def test_a_tree_has_at_most_as_many_predicates_as_the_limit() -> None:
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded(expression(op="and", args=[A, A, A])), LEAVES)
+    assert (raised.value.code, raised.value.path) == ("expression.too_many_leaves", "$.expression.args[2]")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
+def test_a_tree_is_at_most_as_deep_as_the_limit_however_low_that_is(depth: int) -> None:
+    tree: dict[str, Any] = A
+    read: Expression = Exists("a")
+    for level in range(depth):
+        tree = {"op": "or" if level % 2 else "and", "args": [tree]}
+        read = Or((read,)) if level % 2 else And((read,))
+    assert decode_subscription("s", encoded({"expression": tree}), Limits(depth=depth)).expression == read
+    with pytest.raises(Refused) as raised:
+        decode_subscription("s", encoded(expression(op="and", args=[tree])), Limits(depth=depth))
+    assert (raised.value.code, raised.value.path) == ("expression.too_deep", "$.expression" + ".args[0]" * depth)
 
 
 def test_a_filter_text_has_at_most_as_many_words_as_the_limit_however_simple_it_is() -> None:
@@ -283,6 +302,12 @@ def expression(**node: Any) -> dict[str, Any]:
         ({"expression": A, "threshold": 0.5}, "threshold.without_mode", "$.threshold"),
         ({"expression": A, "priority": 2**20 + 1}, "weights.range", "$.priority"),
         (b'{"expression":{"op":"range","attribute":"a","gt":1e400}}', "value.number_range", "byte 49"),
+        (expression(op="in", attribute="a", values=[1] * 5, weights=[2**20] * 5), "weights.sum", "$"),
+        (
+            expression(op="and", args=[{"op": "in", "attribute": "a", "values": [1], "weights": [2**20]}] * 5),
+            "weights.sum",
+            "$",
+        ),
         (expression(op="in", attribute="a", values=[]), "value.empty_list", "$.expression.values"),
         (expression(op="in", attribute="a", values=[2**63]), "value.integer_range", "$.expression.values[0]"),
         (expression(op="range", attribute="a"), "range.no_bound", "$.expression"),
