@@ -308,6 +308,7 @@ def expression(**node: Any) -> dict[str, Any]:
             "weights.sum",
             "$",
         ),
+        (expression(op="exists", attribute="a", weight=2), "weights.position", "$.expression.weight"),
         (expression(op="in", attribute="a", values=[]), "value.empty_list", "$.expression.values"),
         (expression(op="in", attribute="a", values=[2**63]), "value.integer_range", "$.expression.values[0]"),
         (expression(op="range", attribute="a"), "range.no_bound", "$.expression"),
