@@ -111,8 +111,9 @@ def test_a_record_whose_prefix_or_schema_is_wrong_is_refused(registry: SchemaReg
     assert refusal_of(decoder.decode, framed(4711, b"\x02")) == ("registry.schema_unknown", "byte 1")
     proto = registry.register_schema("proto", Schema('syntax = "proto3";', "PROTOBUF"))
     broken = registry.register_schema("broken", Schema('{"type":"record"}', "AVRO"))
-    for schema_id in (proto, broken):
-        assert refusal_of(decoder.decode, framed(schema_id, b"\x02"))[0] == "registry.schema_invalid"
+    foreign = registry.register_schema("json", Schema('{"type":"string"}', "JSON"))
+    for schema_id in (proto, broken, foreign):
+        assert refusal_of(decoder.decode, framed(schema_id, b"\x02a"))[0] == "registry.schema_invalid"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.avro_codec import AvroSubscriptionDecoder, encode_subscription_avro
@@ -183,6 +183,11 @@ def test_the_slow_reader_reads_json_as_the_quick_one_does(value: Any, spaced: bo
         )
     )
 )
+@example(["[", "1", "}"])
+@example(["[", "1", ",", "]"])
+@example(["1", ",", "1"])
+@example(["{", '"a"', ":", "1", "]"])
+@example(["{", '"a"', ":", "1", ",", "}"])
 def test_the_slow_reader_accepts_exactly_what_the_quick_one_does(pieces: list[str]) -> None:
     text = "".join(pieces).encode()
     try:

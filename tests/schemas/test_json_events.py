@@ -262,6 +262,7 @@ def test_a_deep_event_is_refused_also_where_the_stack_is_nearly_used_up() -> Non
         (rb'{"x":"\ud800\n"}', 6, "stands alone"),
         (rb'{"x":"\ud83d\ude00 \\ud800', 26, "ends in the middle"),
         (rb'{"x":"\ud800', 12, "ends in the middle"),
+        (rb'{"x":"\\ud800 a', 15, "ends in the middle"),
         (rb'{"x":"\ud800\udc00"', 19, "ends in the middle"),
         (rb'{"x":tru', 8, "ends in the middle"),
     ],
