@@ -74,6 +74,18 @@ def test_a_schema_that_refers_to_another_is_read(registry: SchemaRegistryClient)
     assert AvroEventDecoder(registry=registry).decode(value).attributes == {"geo.lat": (1.5,)}
 
 
+def test_a_schema_that_refers_to_one_that_refers_to_another_is_read(registry: SchemaRegistryClient) -> None:
+    point = record_of(("lat", "double"), name="Point")
+    registry.register_schema("point", Schema(json.dumps(point), "AVRO"))
+    place, refers = record_of(("at", "Point"), name="Place"), [SchemaReference("Point", "point", 1)]
+    registry.register_schema("place", Schema(json.dumps(place), "AVRO", refers))
+    outer, refers = record_of(("place", "Place"), name="Outer"), [SchemaReference("Place", "place", 1)]
+    schema_id = registry.register_schema("outer", Schema(json.dumps(outer), "AVRO", refers))
+    whole = record_of(("place", record_of(("at", point), name="Place")), name="Outer")
+    value = framed(schema_id, body(whole, {"place": {"at": {"lat": 1.5}}}))
+    assert AvroEventDecoder(registry=registry).decode(value).attributes == {"place.at.lat": (1.5,)}
+
+
 def test_a_framed_subscription_may_have_a_schema_of_its_own_but_no_unknown_member(
     registry: SchemaRegistryClient,
 ) -> None:
@@ -142,7 +154,9 @@ def test_over_http_an_unknown_schema_is_refused_and_a_known_one_read() -> None:
     with http_registry(404, {"error_code": 40403, "message": "Schema not found"}) as client:
         assert refusal_of(AvroEventDecoder(registry=client).decode, framed(1, b"\x02"))[0] == "registry.schema_unknown"
     with http_registry(200, {"schema": json.dumps(record_of(("x", "long")))}) as client:
-        assert AvroEventDecoder(registry=client).decode(framed(1, b"\x02")).attributes == {"x": (1,)}
+        decoder = AvroEventDecoder(registry=client)
+        assert decoder.decode(framed(1, b"\x02")).attributes == {"x": (1,)}
+    assert decoder.decode(framed(1, b"\x04")).attributes == {"x": (2,)}  # the registry is asked once
 
 
 def test_a_registry_that_does_not_answer_is_no_fault_of_the_record() -> None:
