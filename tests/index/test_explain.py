@@ -190,6 +190,9 @@ def _positive(leaf: Any) -> object:
         ("(a = 1 or b = 1) and a != 1", ["b = 1"], 1),
         ("x = 1 and (x = 1 or b = 3)", ["x = 1", "x = 1"], 1),
         ("a = 1 and a strong != 1", ["a = 1", "a strong != 1"], 2),
+        ("d exists and (d is null or b = 1)", ["d exists", "d not exists", "b = 1"], 2),
+        ("a in (1, 2) and (a in (2.0, 1) or b = 3)", ["a in (1, 2)", "a in (2.0, 1)"], 1),
+        ("a has 'x'^2 and (a has all ('x') or b = 3)", ["a has all ('x'^2)", "a has all ('x')"], 1),
         ("a strong != 1 and (a strong != 1 or b = 3)", ["a strong != 1", "a strong != 1"], 1),
     ],
 )
@@ -234,6 +237,8 @@ def test_in_the_other_modes_too_a_predicate_in_several_places_is_one() -> None:
     explanation = explained("a = 2 and a = 2 and c = 3", mode="threshold", threshold=0.6)
     assert (missing(explanation), explanation.distance) == (["a = 2", "a = 2"], 1)
     assert explanation.turning.predicates == 2
+    explanation = explained("a > 2^2 and a > 2 and c = 3", mode="threshold", threshold=0.6)
+    assert (missing(explanation), explanation.turning.predicates) == (["a > 2^2", "a > 2"], 2)
 
 
 def test_of_predicates_that_weigh_too_little_one_that_is_not_met_is_missing_first() -> None:
@@ -301,6 +306,15 @@ def test_an_event_out_of_the_validity_is_one_step_away_and_its_leaves_are_not_bl
     assert (explanation.matches, explanation.holds, explanation.in_time) == (False, True, False)
     assert (explanation.missing, explanation.distance) == ((), 1)
     assert explained("a = 2", not_after=5).distance == 2
+
+
+@pytest.mark.parametrize("mode", [{}, {"mode": "relaxed"}, {"mode": "threshold", "threshold": 1.0}])
+def test_a_scan_counts_the_validity_as_one_step_in_every_mode(mode: dict[str, Any]) -> None:
+    late = explained("a = 1", not_before=2_000_000, **mode)
+    far = msgspec.structs.replace(late.subscription, id="far", expression=In("a", (2,)))
+    found = nearest([far, late.subscription], EVENT, 2)
+    assert (found.matching, found.near) == ([], [late.subscription, far])
+    assert explain(far, EVENT).distance == 2
 
 
 @given(valid_subscription("s", max_leaves=1), events())
