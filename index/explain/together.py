@@ -79,9 +79,9 @@ class _Search:
                 reasons = self._reasons(chosen, chosen | left_out)
                 if reasons is None:
                     return chosen, True
-                if not all(reasons) or chosen.bit_count() + _apart(reasons) > size:
+                if chosen.bit_count() + _apart(reasons) > size:
                     continue
-                ways = []
+                ways = []  # none from a reason that nothing is left of
                 for bit in _bits(min(reasons, key=int.bit_count)):
                     ways.append((chosen | bit, left_out))
                     left_out |= bit  # what has this one is found on the way just listed

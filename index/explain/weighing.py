@@ -92,14 +92,14 @@ def _as_points(units: int) -> int:
 
 
 def _fewest(gains: Sequence[int], predicates: Sequence[list[int]], wanted: int) -> Turning:
-    """Return the predicates whose gains, the largest first, reach what is wanted; none when all together do not."""
+    """Return the predicates whose gains, the largest first, reach what is wanted; all together always do."""
     chosen: list[list[int]] = []
     for number in sorted(range(len(gains)), key=lambda number: -gains[number]):
-        if wanted <= 0 or gains[number] <= 0:
+        if wanted <= 0:
             break
         chosen.append(predicates[number])
         wanted -= gains[number]
-    return Turning.least(chosen if wanted <= 0 else [], len(predicates))
+    return Turning.least(chosen, len(predicates))
 
 
 def _can_weigh(leaf: Leaf) -> bool:

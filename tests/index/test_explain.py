@@ -26,7 +26,7 @@ from schemas.expression import And, Exists, Expression, In, Not, NotExists, NotI
 from schemas.filter_text import parse_filter
 from schemas.records import Event, Subscription
 from schemas.shares import share_wanted
-from schemas.values import value_key
+from schemas.values import score_term, value_key
 from tests.strategies import events, expressions, rich_events, rich_subscription, rich_subscriptions
 from tests.strategies import subscription as valid_subscription
 
@@ -190,6 +190,13 @@ def _positive(leaf: Any) -> object:
         ("(a = 1 or b = 1) and a != 1", ["b = 1"], 1),
         ("x = 1 and (x = 1 or b = 3)", ["x = 1", "x = 1"], 1),
         ("a = 1 and a strong != 1", ["a = 1", "a strong != 1"], 2),
+        (
+            # by one that is in most reasons after another: c, d, e
+            "(d = 1 or a = 1) and (e = 1 or b = 1) and (c = 1 or a = 1) and (c = 1 or a = 1) and (c = 1 or b = 1) "
+            "and (c = 1 or b = 1)",
+            ["a = 1", "b = 1", "a = 1", "a = 1", "b = 1", "b = 1"],
+            2,
+        ),
         ("d exists and (d is null or b = 1)", ["d exists", "d not exists", "b = 1"], 2),
         ("a in (1, 2) and (a in (2.0, 1) or b = 3)", ["a in (1, 2)", "a in (2.0, 1)"], 1),
         ("a has 'x'^2 and (a has all ('x') or b = 3)", ["a has all ('x'^2)", "a has all ('x')"], 1),
@@ -199,6 +206,15 @@ def _positive(leaf: Any) -> object:
 def test_a_predicate_in_several_places_is_one(text: str, away: list[str], distance: float) -> None:
     explanation = explain(Subscription("s", parse_filter(text)), Event({}))
     assert (missing(explanation), explanation.distance) == (away, distance)
+
+
+def test_where_the_search_ends_before_a_set_is_found_it_is_not_said_that_there_is_none() -> None:
+    tree = outline(parse_filter("(a = 1 or b = 1) and a != 1"), lambda leaf: leaf_holds(leaf, Event({})))
+    found = turning(tree, 1)
+    assert (found.turns, found.is_least) == (False, False)
+    assert found.places
+    assert found.fewest < NEVER
+    assert turning(tree).turns
 
 
 @settings(max_examples=60)
@@ -241,7 +257,15 @@ def test_in_the_other_modes_too_a_predicate_in_several_places_is_one() -> None:
     assert (missing(explanation), explanation.turning.predicates) == (["a > 2^2", "a > 2"], 2)
 
 
+def test_a_share_that_is_just_the_threshold_is_enough() -> None:
+    met = explained("a = 1 and c = 3", mode="threshold", threshold=0.5)
+    assert (met.matches, met.turning.places) == (True, (1,))
+    assert explained("a = 1 and b = 'x'", mode="threshold", threshold=0.5).turning.fewest == 2
+    assert explained("a = 2 and c = 3", mode="threshold", threshold=0.5).distance == 1
+
+
 def test_of_predicates_that_weigh_too_little_one_that_is_not_met_is_missing_first() -> None:
+    assert missing(explained("a = 2^0 and a = 2", mode="relaxed")) == ["a = 2^0", "a = 2"]
     assert missing(explained("b in ('x'^0, 'z'^5) and c = 3", mode="relaxed")) == ["c = 3"]
     assert missing(explained("b in ('x'^0, 'z'^5) and c = 3^0", mode="relaxed")) == ["b in ('x'^0, 'z'^5)"]
 
@@ -293,12 +317,23 @@ def test_the_branch_of_an_or_that_gives_the_most_counts_and_of_equal_ones_the_fi
     assert as_plain(explanation)["score"] == 7.5
     (term,) = explanation.terms[2]
     assert (term.value, term.event_weight, term.weight) == ("y", 2.0, 3.0)
+    explanation = explained("a = 1 and b = 'x' or b = 'y'^3")
+    assert explanation.scores is not None
+    assert explanation.scores.counts == [True, False, False, False, True]
+    explanation = explained("b = 'y'^-3 or b = 'x'^-2 or b = 'y'^-1")
+    assert explanation.scores is not None
+    assert (explanation.scores.points[0], explanation.scores.counts) == (
+        score_term(0.5, -2.0),
+        [True, False, True, False],
+    )
 
 
 def test_nothing_under_a_not_counts() -> None:
     explanation = explained("a = 1^4 and not not b = 'x'^9")
     assert as_plain(explanation)["score"] == 4.0
     assert [node["score"] for node in as_plain(explanation)["nodes"]] == [4.0, 4.0, 0.0, None, None]
+    explanation = explained("not (b = 'x'^9 and a = 2)")
+    assert [node["score"] for node in as_plain(explanation)["nodes"]] == [0.0, None, None, None]
 
 
 def test_an_event_out_of_the_validity_is_one_step_away_and_its_leaves_are_not_blamed() -> None:
@@ -392,6 +427,15 @@ def test_evidence_says_the_same_as_the_truth_of_a_leaf(subscription: Subscriptio
 def test_an_explanation_is_json(subscription: Subscription, event: Event) -> None:
     plain = as_plain(explain(subscription, event))
     assert json.loads(msgspec.json.encode(plain))["matches"] is plain["matches"]
+
+
+def test_as_data_each_node_says_what_it_takes_to_turn_it_and_what_it_adds() -> None:
+    plain = as_plain(explained("a = 2 and c = 3 and b = 'x'"))
+    assert (plain["missing"], [node["flips"] for node in plain["nodes"]]) == ([1, 2], [2, 1, 1, 1])
+    assert as_plain(explained("a = 1"))["missing"] == []
+    for mode in ({"mode": "relaxed"}, {"mode": "threshold", "threshold": 0.5}):
+        nodes = as_plain(explained("a = 1^2 and c = 3", **mode))["nodes"]
+        assert [(node["score"], node["counts"]) for node in nodes[1:]] == [(2.0, True), (None, False)]
 
 
 def test_evidence_of_many_values_is_whole() -> None:
