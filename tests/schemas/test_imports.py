@@ -120,6 +120,12 @@ BOOL_QUERIES: list[tuple[Any, str, list[Any], list[Any]]] = [
         [{"a": 1, "b": 2}],
         [{"a": 1}],
     ),
+    (
+        {"bool": {"should": [{"term": {"a": 1}}, {"term": {"b": 2}}], "minimum_should_match": "1"}},
+        "a = 1 or b = 2",
+        [{"a": 1}],
+        [{}],
+    ),
     ({"bool": {"must": [], "should": [{"term": {"a": 1}}]}}, "a = 1", [{"a": 1}], [{}]),
     ({"bool": {"filter": [], "must": [], "should": {"term": {"a": 1}}}}, "a = 1", [{"a": 1}], [{}]),
     ({"bool": {"should": [{"term": {"a": 1}}], "minimum_should_match": 0}}, "a = 1", [{"a": 1}], [{}]),
@@ -264,7 +270,7 @@ REFUSED: list[tuple[Any, Any, str, str]] = [
     *(
         (from_bool_query, {"bool": {"minimum_should_match": least, **clauses}}, "$.bool", "number of branches")
         for least, clauses in [
-            *(("garbage", {}), (1, {"must": {"match_all": {}}}), (None, {}), (-1, {})),
+            *(("garbage", {}), ("-1", {}), ("9" * 5000, {}), (1, {"must": {"match_all": {}}}), (None, {}), (-1, {})),
             *((True, {"should": {"match_all": {}}}), (1.0, {"should": {"match_all": {}}}), ([1], {})),
         ]
     ),
