@@ -136,16 +136,8 @@ class Endpoint:
 
 
 def parse_listen(listen: str) -> tuple[str, int]:
-    """Return host and port of an address; an IPv6 host stands in brackets, an empty one means all.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
-    host, separator, port = listen.rpartition(":")
-    if not separator or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError(listen)
+    """Return host and port of ``metrics.listen``; an IPv6 host stands in brackets, an empty one means all."""
+    host, _, port = listen.rpartition(":")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -169,9 +161,9 @@ def _bind(listen: str, answer: Callable[[str, str], Answer]) -> ThreadingHTTPSer
     try:
         host, port = parse_listen(listen)
         return _server(host)((host, port), Handler)
-    except ValueError as error:
+    except TypeError as error:  # of a host that can't be encoded as a name
         raise TocsinError(
-            f'metrics.listen can\'t be {listen!r}: host and port are wanted, like 127.0.0.1:9404, or "" for none'
+            f'metrics.listen can\'t be {listen!r}, whose host is no name; give one, like 127.0.0.1:9404, or "" for none'
         ) from error
     except OSError as error:
         raise TocsinError(

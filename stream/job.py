@@ -55,8 +55,9 @@ def run(settings: Settings) -> int:
         The job can't start, or a query ended with an error.
     """
     os.umask(0o077)  # index, checkpoint and log hold what users write: they are for this user, and so for Spark's
-    job = Job(settings)
-    job.run()
+    check_settings(settings)
+    clients.reach(settings)
+    Job(settings).run()
     return 0
 
 
@@ -79,7 +80,6 @@ class Job:
     def run(self) -> None:
         """Start everything, wait, stop everything."""
         self._stop.heed_signals()
-        check_settings(self._settings)
         try:
             self._run_locked()
         finally:

@@ -128,7 +128,7 @@ class QueryPlans:
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
-            spool=SpoolPlan(str(self.place.folder / "spool" / job.name), job.spool_bytes),
+            spool=SpoolPlan(str(self.place.folder / "spool"), job.spool_bytes),
             engine=job.engine,
             analyser=self.settings.matching.analyser,
             matches_at_once=job.max_matches_at_once,

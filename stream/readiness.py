@@ -14,10 +14,8 @@ from stream.java import java_home
 from stream.secrets import resolved_table
 from stream.settings import Settings
 
-MASTERS: Final = re.compile(
-    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|yarn|k8s://.+", re.ASCII | re.DOTALL
-)
-"""What Spark takes for ``job.master``."""
+SERVERS: Final = re.compile(r".*?\[?([0-9a-zA-Z%._:-]*)\]?:[0-9]+|", re.ASCII)
+"""What Spark's Java client takes between the commas of ``kafka.bootstrap_servers``; librdkafka needs no port."""
 
 
 def check_settings(settings: Settings) -> None:
@@ -35,11 +33,12 @@ def check_settings(settings: Settings) -> None:
         if name.startswith("kafka.ssl.") and name.endswith(".location"):
             _check_readable(name.replace("kafka.", "kafka.java.", 1), Path(value))
     resolved_table("spark", settings.spark)
-    if not MASTERS.fullmatch(settings.job.master):
-        raise TocsinError(
-            f"job.master is {settings.job.master!r}, which names no place where Spark runs; give local[N], local[*], "
-            f"spark://HOST:PORT, yarn or k8s://ADDRESS"
-        )
+    for server in settings.kafka.bootstrap_servers.split(","):
+        if not SERVERS.fullmatch(server.strip()):
+            raise TocsinError(
+                f"kafka.bootstrap_servers has {server.strip()!r}, which Spark's Kafka source can't use: it wants host "
+                f"and port of each broker, like localhost:9092"
+            )
     for name, file in (("job.log_file", settings.job.log_file), ("job.metrics_file", settings.job.metrics_file)):
         if file is not None:
             _check_writable(name, Path(file))

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from schemas.errors import TocsinError
-from stream.secrets import is_secret, resolved
+from stream.secrets import is_secret, resolved, shown
 from stream.settings_reference import type_in_words
 from stream.settings_sources import Given, from_environment, from_overrides, from_table, nearest
 from stream.settings_tables import Leaf, Settings, describe_settings
@@ -27,6 +27,10 @@ RESERVED_PROPERTIES = ("bootstrap.servers", "group.id", "transactional.id", "iso
 
 SPARK_PREFIX = "spark."
 """What the names of all Spark settings begin with; Spark ignores any other."""
+
+_no_text = re.compile("[\0\ud800-\udfff]")
+_addresses = re.compile(r"\s*(https?://[^\s,/]|mock://)[^\s,]*\s*(,\s*(https?://[^\s,/]|mock://)[^\s,]*\s*)*")
+"""As the schema registry's client has them."""
 
 _dotted_name = re.compile(r"[^\s.]+(\.[^\s.]+)*")
 
@@ -55,10 +59,13 @@ def load_settings(
     given += from_environment(environ, tables(), [leaf.name for leaf in leaves.values() if leaf.open])
     given += from_overrides(overrides)
     chosen: dict[str, Any] = {}
+    sources: dict[str, str] = {}
     for value in given:
         _take(value, leaves, chosen)
+        sources[value.name] = value.source
     settings = _build(chosen)
-    _check_together(settings)
+    _check_together(settings, sources)
+    _check_paths(settings, sources)
     return settings
 
 
@@ -104,11 +111,21 @@ def _convert(given: Given, type_: Any, leaf: Leaf) -> Any:
         value = msgspec.convert(given.value, type_, strict=not given.spelled)
         if isinstance(value, float) and not math.isfinite(value):  # TOML and text both have words for these
             raise msgspec.ValidationError("not finite")
-        return value
     except msgspec.ValidationError as error:
         raise TocsinError(
             f"{leaf.name} can't be {given.value!r} ({given.source}): {type_in_words(type_)} is wanted. {leaf.doc}"
         ) from error
+    return _need_text(given, value) if isinstance(value, str) else value
+
+
+def _need_text(given: Given, text: str) -> str:
+    """Refuse text that no file's name, client or process on another host could be given as it is."""
+    found = _no_text.search(text)
+    if found is None:
+        return text
+    if found[0] == "\0":
+        raise TocsinError(f"{given.name} can't hold the character U+0000 ({given.source}); leave it out")
+    raise TocsinError(f"{given.name} is not UTF-8 text: it has {found[0]!r} ({given.source}); give it in UTF-8")
 
 
 def _open_table(given: Given, table: Leaf) -> dict[str, str]:
@@ -143,7 +160,7 @@ def _as_text(given: Given, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
-        return str(value)
+        return _need_text(given, str(value))
     said = "that" if is_secret(given.name) else f"{value!r:.200}"
     raise TocsinError(f"{given.name} can't be {said} ({given.source}): text, a number or a truth value is wanted")
 
@@ -159,12 +176,12 @@ def _build(chosen: Mapping[str, Any]) -> Settings:
     return msgspec.convert(nested, Settings)
 
 
-def _check_together(settings: Settings) -> None:
+def _check_together(settings: Settings, sources: Mapping[str, str]) -> None:
     names = msgspec.structs.astuple(settings.topics)[:4]
     if len(set(names)) < len(names):
         raise TocsinError(f"the four topics must have four names, but they are {', '.join(names)} (table [topics])")
-    if "avro_registry" in (settings.events.format, settings.subscriptions.format) and "url" not in settings.registry:
-        raise TocsinError('format "avro_registry" needs the address of the schema registry; set registry.url')
+    if "avro_registry" in (settings.events.format, settings.subscriptions.format):
+        _check_registry(settings.registry, sources)
     if settings.events.schema_file is not None and settings.events.format != "avro":
         raise TocsinError(
             f'events.schema_file is read with events.format "avro" only, but the format is "{settings.events.format}"; '
@@ -172,15 +189,44 @@ def _check_together(settings: Settings) -> None:
         )
     if settings.topics.replication_factor == 0:
         raise TocsinError(
-            "topics.replication_factor can't be 0: a topic has one copy of each partition or more; give the number, or "
-            "-1 for the brokers' default"
-        )
-    if "://" in settings.job.checkpoint_dir:
-        raise TocsinError(
-            f"job.checkpoint_dir can't be {settings.job.checkpoint_dir!r}: it is a folder that the driver sees, also "
-            "where the index is in an object store; give a folder's path"
+            f"topics.replication_factor can't be 0 ({sources['topics.replication_factor']}): a topic has one copy of "
+            "each partition or more; give the number, or -1 for the brokers' default"
         )
     for name in RESERVED_PROPERTIES:
         if name in settings.kafka.client:
             cure = "set kafka.bootstrap_servers" if name == "bootstrap.servers" else "leave it out"
             raise TocsinError(f"kafka.client can't set {name}, which Tocsin sets itself; {cure}")
+
+
+def _check_registry(registry: Mapping[str, str], sources: Mapping[str, str]) -> None:
+    if "url" not in registry:
+        raise TocsinError('format "avro_registry" needs the address of the schema registry; set registry.url')
+    if "${" not in registry["url"] and not _addresses.fullmatch(registry["url"]):
+        source = sources.get("registry.url", sources.get("registry"))
+        raise TocsinError(
+            f"registry.url can't be {shown('registry.url', registry['url'])!r} ({source}): the address of the schema "
+            f'registry is wanted, like http://localhost:8081, which the format "avro_registry" needs'
+        )
+
+
+def _check_paths(settings: Settings, sources: Mapping[str, str]) -> None:
+    """See that no file is where a folder is to be, and that the two folders, which are locked each, are two."""
+    job = settings.job
+    folders = {"job.checkpoint_dir": Path(job.checkpoint_dir).absolute()}
+    if "://" not in job.index_dir:
+        folders["job.index_dir"] = Path(job.index_dir).absolute()
+    files = {"job.log_file": job.log_file, "job.metrics_file": job.metrics_file}
+    if len(set(folders.values())) < len(folders):
+        both = " and ".join(_named(name, sources) for name in folders)
+        raise TocsinError(f"{both} are the same folder, {job.index_dir}; give each a folder of its own")
+    for name, file in files.items():
+        for other, folder in folders.items():
+            if file is not None and Path(file).absolute() in (folder, *folder.parents):
+                raise TocsinError(
+                    f"{_named(name, sources)} can't be {file!r}, where {_named(other, sources)} needs a folder; name "
+                    f"a file beside it"
+                )
+
+
+def _named(name: str, sources: Mapping[str, str]) -> str:
+    return f"{name} ({sources.get(name, 'its default')})"

@@ -27,7 +27,8 @@ def type_in_words(type_: Any) -> str:
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
         metas = [meta for meta in arguments[1:] if isinstance(meta, Meta)]
-        return type_in_words(arguments[0]) + "".join(_bounds(meta) for meta in metas)
+        words = [meta.extra["words"] for meta in metas if meta.extra is not None]
+        return str(words[0]) if words else type_in_words(arguments[0]) + "".join(_bounds(meta) for meta in metas)
     if origin is Literal:
         return " or ".join(f'"{value}"' for value in arguments)
     if origin in (Union, types.UnionType):
@@ -40,9 +41,7 @@ def type_in_words(type_: Any) -> str:
 def _bounds(meta: Meta) -> str:
     bounds = (("at least", meta.ge), ("above", meta.gt), ("at most", meta.le), ("below", meta.lt))
     said = "".join(f", {words} {bound:,}" for words, bound in bounds if bound is not None)
-    if meta.pattern is None:
-        return said
-    return f'{said} of at most 249 letters, digits, dots, dashes and underscores, not "." or ".."'
+    return f"{said}, not empty" if meta.min_length else said
 
 
 def settings_toml(settings: Settings | None = None, secrets: bool = False) -> str:

@@ -31,8 +31,38 @@ Engine = Literal[
 """The names in `index.engines`, which is not imported here: commands that need no engine start faster without."""
 Partitioner = Literal["any", "consistent", "murmur2"]
 Text = Annotated[str, Meta(min_length=1)]
-TopicName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")]
+
+
+def _spelled(pattern: str, words: str) -> Meta:
+    """Describe text that is spelled in one way, which ``words`` say."""
+    return Meta(pattern=rf"^(?:{pattern})\Z", extra={"words": words})
+
+
+TopicName = Annotated[
+    str,
+    _spelled(
+        r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}",
+        'text of at most 249 letters, digits, dots, dashes and underscores, not "." or ".."',
+    ),
+]
 """As Kafka has it: a topic's name is a folder's on the brokers."""
+Master = Annotated[
+    str,
+    _spelled(
+        r"local|local\[([0-9]*[1-9][0-9]*|\*)(\s*,\s*[0-9]+)?\]|local-cluster\[(\s*[0-9]+\s*(,|(?=\]))){3}\]"
+        r"|spark://[^\s,/?#@]+:[0-9]+(,[^\s,/?#@]+:[0-9]+)*,*|yarn|k8s://\S+",
+        "local, local[N], local[*], spark://HOST:PORT, yarn or k8s://ADDRESS",
+    ),
+]
+"""As Spark has it, which would say so when the brokers were asked and the index was read."""
+Listen = Annotated[
+    str,
+    _spelled(
+        r"|.*:0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])",
+        'host and port, like 127.0.0.1:9404, or "" for none',
+    ),
+]
+LocalFolder = Annotated[str, _spelled(r"(?!(?s:.*)://)(?s:.+)", "a folder's path")]
 MANY = 10**12
 """More than anybody means, and what workers and Java hold in 64 bits."""
 INT32_MAX = 2**31 - 1
@@ -99,7 +129,7 @@ class Events(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "json"
     schema_file: Annotated[
-        str | None, Meta(description="Avro schema (.avsc) of the events, for format avro; absent: the generic one.")
+        Text | None, Meta(description="Avro schema (.avsc) of the events, for format avro; absent: the generic one.")
     ] = None
 
 
@@ -132,7 +162,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """What the job tells programs while it runs."""
 
     listen: Annotated[
-        str,
+        Listen,
         Meta(
             description="Host and port at which the job serves /metrics (Prometheus), /healthz and /readyz. Port 0 "
             "takes a free one, which the job's first line and tocsin status name; give a fixed one, such as "
@@ -158,7 +188,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "such as s3://bucket/prefix."
         ),
     ] = "tocsin-data/index"
-    checkpoint_dir: Annotated[Text, Meta(description="Folder of Spark's checkpoints.")] = "tocsin-data/checkpoint"
+    checkpoint_dir: Annotated[
+        LocalFolder,
+        Meta(description="Folder of Spark's checkpoints; a folder also where the index is in an object store."),
+    ] = "tocsin-data/checkpoint"
     engine: Annotated[
         Engine,
         Meta(
@@ -184,7 +217,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="match: one notification a match, keyed by subscription; event: one an event, best first."),
     ] = "match"
     include_event: Annotated[bool, Meta(description="Whether notifications carry the event's body.")] = False
-    master: Annotated[Text, Meta(description="Where Spark runs, for example local[*] or spark://host:7077.")] = (
+    master: Annotated[Master, Meta(description="Where Spark runs, for example local[*] or spark://host:7077.")] = (
         "local[*]"
     )
     max_events_per_batch: Annotated[Count, Meta(description="The most events of one micro-batch.")] = 20_000
@@ -210,7 +243,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ] = 120.0
     metrics_interval_seconds: Annotated[Seconds, Meta(description="Time between two lines of metrics.")] = 5.0
     metrics_file: Annotated[
-        str | None, Meta(description="File that the metrics are appended to as JSON lines; absent: none.")
+        Text | None, Meta(description="File that the metrics are appended to as JSON lines; absent: none.")
     ] = None
     log_file: Annotated[
         Text,

@@ -36,13 +36,10 @@ def run(
         "--engine": ("job.engine", engine),
     }
     settings = load(context, config, overrides, named)
-    from stream.clients import reach
+    from stream import job
     from stream.log_format import tell_error
 
     try:
-        reach(settings)  # before Spark is imported and started: a missing broker is said at once
-        from stream import job
-
         code = job.run(settings)
     except TocsinError as error:
         tell_error(settings.job.log_format, error)

@@ -63,3 +63,11 @@ def test_a_setting_that_can_not_be_is_wrong_usage_in_every_command(plain_event: 
 def test_the_page_of_settings_in_docs_is_the_one_that_the_command_prints() -> None:
     page = Path(__file__).parents[2] / "docs" / "settings.md"
     assert page.read_text() == tocsin("settings", "--markdown").stdout, "run `make docs`"
+
+
+def test_a_file_that_the_job_can_not_use_is_told_before_brokers_are_asked() -> None:
+    wrong = ["events.format=avro", "events.schema_file=/no/such.avsc", "kafka.bootstrap_servers=localhost:1"]
+    result = tocsin("run", *(f"--set={setting}" for setting in wrong))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "/no/such.avsc can't be read" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

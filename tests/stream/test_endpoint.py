@@ -161,9 +161,8 @@ def test_nothing_is_served_when_nothing_is_to_be() -> None:
 def test_an_address_is_refused_in_a_sentence() -> None:
     instruments = Instruments("tests")
     state = state_of(instruments)
-    for wrong in ("localhost", "localhost:x", "localhost:99999", ":²"):
-        with pytest.raises(TocsinError, match="host and port are wanted, like 127"):
-            Endpoint(wrong, instruments, state)
+    with pytest.raises(TocsinError, match=r"metrics.listen can't be 'ä..b:0', whose host is no name; give one"):
+        Endpoint("ä..b:0", instruments, state)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -21,8 +21,8 @@ def check(folder: Path, *overrides: str) -> None:
 
 def test_settings_that_a_job_can_run_with_pass(tmp_path: Path) -> None:
     (tmp_path / "events.avsc").write_text(RECORDS)
-    for master in ("local", "local[*]", "local[2,4]", "spark://a:7077,b:7077", "yarn", "k8s://https://host:443"):
-        check(tmp_path, f"job.master={master}", "events.format=avro", "events.schema_file=@/events.avsc")
+    servers = "kafka.bootstrap_servers=PLAINTEXT://a-1.b:9092, [::1]:1,"
+    check(tmp_path, servers, "events.format=avro", "events.schema_file=@/events.avsc")
 
 
 def test_the_folders_of_the_files_that_the_job_writes_are_made(tmp_path: Path) -> None:
@@ -36,13 +36,16 @@ def test_the_folders_of_the_files_that_the_job_writes_are_made(tmp_path: Path) -
     [
         (["events.format=avro", "events.schema_file=@/none.avsc"], r"none.avsc can't be read.*events.schema_file"),
         (["events.format=avro", "events.schema_file=@/events.avsc"], r"its schema is 'string', and an event is a"),
-        (["subscriptions.format=avro_registry", "registry.url=nowhere"], r"the table registry is refused by the"),
+        (
+            ["subscriptions.format=avro_registry", "registry.url=http://a", "registry.timeout=x"],
+            r"the table registry is refused by the",
+        ),
         (["registry.basic.auth.user.info=${file:/none}"], r"/none"),
         (["spark.ssl.keyPassword=${env:TOCSIN_NONE}"], r"^spark.ssl.keyPassword refers to the .* TOCSIN_NONE"),
         (["kafka.client.ssl.cipher.suites=x"], r"kafka.client.ssl.cipher.suites.*no translation"),
         (["kafka.client.ssl.ca.location=@/ca.pem"], r"ca.pem"),
         (["kafka.java.ssl.truststore.location=@/store"], r"store can't be read .*kafka.java.ssl.truststore.location"),
-        (["job.master=locl[2]"], r"job.master is 'locl\[2\]', which names no place where Spark runs; give local"),
+        (["kafka.bootstrap_servers=a:1, b"], r"kafka.bootstrap_servers has 'b', .* host and port of each broker"),
         (["job.log_file=@/events.avsc/log"], r"log can't be written .*; let job.log_file name one in a folder"),
         (["job.metrics_file=@"], r"can't be written .*; let job.metrics_file name one in a folder"),
         (["job.metrics_file=@/events.avsc/m"], r"m can't be written .*; let job.metrics_file name one in a folder"),

@@ -100,14 +100,30 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (["job.metrics_interval_seconds=inf"], {}, "job.metrics_interval_seconds can't be 'inf' (--set"),
         (["job.emit=both"], {}, '"match" or "event" is wanted'),
         (["job.include_event=perhaps"], {}, "true or false is wanted"),
-        (["job.name="], {}, "job.name can't be ''"),
+        (["job.name="], {}, "job.name can't be '' (--set job.name): text, not empty is wanted"),
+        (["job.metrics_file="], {}, "job.metrics_file can't be '' (--set job.metrics_file): text, not empty is"),
+        (["job.name=\udcff"], {}, r"job.name is not UTF-8 text: it has '\udcff' (--set job.name); give it in UTF-8"),
+        (["kafka.client.sasl.password=\udcff"], {}, "kafka.client.sasl.password is not UTF-8 text"),
         (["topics.events=two words"], {}, "letters, digits, dots"),
         (["topics.events=."], {}, 'not "." or ".."'),
         (["topics.events=.."], {}, 'not "." or ".."'),
         (["topics.events=a\n"], {}, "letters, digits, dots"),
         ([f"topics.events={'a' * 250}"], {}, "at most 249"),
         (["topics.replication_factor=0"], {}, "topics.replication_factor can't be 0"),
-        (["job.checkpoint_dir=s3://bucket/prefix"], {}, "job.checkpoint_dir can't be 's3://bucket/prefix'"),
+        (["job.checkpoint_dir=s3://bucket/prefix"], {}, "(--set job.checkpoint_dir): a folder's path is wanted"),
+        (["job.master=lokal[2]"], {}, "job.master can't be 'lokal[2]' (--set job.master): local, local[N], local[*]"),
+        (["metrics.listen=9404"], {}, 'host and port, like 127.0.0.1:9404, or "" for none is wanted'),
+        (["job.index_dir=a/b", "job.checkpoint_dir=a//b"], {}, "(--set job.index_dir) are the same folder, a/b; give"),
+        (
+            ["job.log_file=tocsin-data/index"],
+            {},
+            "job.log_file (--set job.log_file) can't be 'tocsin-data/index', where job.index_dir (its default) needs a",
+        ),
+        (
+            ["job.metrics_file=a", "job.checkpoint_dir=a/b"],
+            {},
+            "where job.checkpoint_dir (--set job.checkpoint_dir) needs a folder; name a file beside it",
+        ),
         (["job.top"], {}, "write it as table.name=value"),
         (["spark=fast"], {}, 'written as text it is JSON, like {"name": "value"}'),
         (["spark.=4g"], {}, '[spark] has no setting "" (--set spark.): words with dots between them are wanted'),
@@ -116,6 +132,13 @@ def test_other_variables_of_tocsin_are_no_settings() -> None:
         (['spark={"a":' + "[" * 10_000], {}, "written as text it is JSON"),
         (["topics.events=tocsin.dead-letters"], {}, "the four topics must have four names"),
         (["events.format=avro_registry"], {}, "set registry.url"),
+        (
+            ["events.format=avro_registry", "registry.url="],
+            {},
+            "registry.url can't be '' (--set registry.url): the add",
+        ),
+        (["events.format=avro_registry"], {"TOCSIN_REGISTRY__URL": "localhost:8081"}, "TOCSIN_REGISTRY__URL): the add"),
+        (["events.format=avro_registry", "registry.url=http://a,b"], {}, "registry.url can't be 'http://a,b'"),
         (["events.schema_file=x.avsc"], {}, 'with events.format "avro" only'),
         (["kafka.client.isolation.level=read_uncommitted"], {}, "kafka.client can't set isolation.level"),
         (["kafka.client.bootstrap.servers=x:1"], {}, "set kafka.bootstrap_servers"),
@@ -138,6 +161,8 @@ def test_a_wrong_setting_is_refused_in_a_sentence(overrides: list[str], environ:
         ("[spark]\nx = [1]\n", "text, a number or a truth value is wanted"),
         ("[job\n", "is not TOML"),
         ("[jobs]\n", 'there is no setting "jobs"'),
+        ('[job]\nindex_dir = "a\\u0000"\n', "job.index_dir can't hold the character U+0000 (file "),
+        ('[kafka.client]\n"sasl.username" = "a\\u0000"\n', "kafka.client.sasl.username can't hold the character"),
         ("[job.top]\n", "job.top can't be {}"),
         ("[kafka.clients]\n", 'there is no setting "kafka.clients"'),
         (f"x = {'[' * 10_000}{']' * 10_000}\n", "is nested too deeply"),
@@ -178,3 +203,40 @@ def test_settings_travel_to_workers() -> None:
 
 def test_a_table_without_settings_says_nothing(tmp_path: Path) -> None:
     assert load_settings(_file(tmp_path, "[job]\n[spark]\n[kafka.client]\n"), [], {}) == load_settings(None, [], {})
+
+
+def accepts(*overrides: str) -> bool:
+    try:
+        load_settings(None, overrides, {})
+    except TocsinError:
+        return False
+    return True
+
+
+def test_a_master_is_what_spark_knows() -> None:
+    here = ["local", "local[2]", "local[02]", "local[*]", "local[2,4]", "local[*, 4]", "local[2 , 4]"]
+    clusters = [
+        "local-cluster[2,1,1024]",
+        "local-cluster[ 2, 1, 1024 ]",
+        "yarn",
+        "k8s://https://host:443",
+        "k8s://host",
+    ]
+    alone = ["spark://a:7077", "spark://a:7077,b-2.c:7078", "spark://[::1]:7077"]
+    assert [name for name in here + clusters + alone if not accepts(f"job.master={name}")] == []
+    wrong = ["Local", "local[]", "local[0]", "local[-1]", "local[x]", "local[²]", "local[2", "local [2]", "local[2]\n"]
+    elsewhere = ["local-cluster[2,1]", "local-cluster[2,1,3,4]", "spark://a", "spark://a:7077/", "spark://", "k8s://"]
+    assert [name for name in wrong + elsewhere if accepts(f"job.master={name}")] == []
+
+
+def test_metrics_are_served_at_a_host_and_a_port() -> None:
+    right = ["", ":9404", "localhost:0", "[::1]:65535", "0.0.0.0:00080"]
+    assert [listen for listen in right if not accepts(f"metrics.listen={listen}")] == []
+    wrong = ["localhost", "localhost:", "localhost:x", "localhost:65536", "localhost:99999", ":²", "[::1]"]
+    assert [listen for listen in wrong if accepts(f"metrics.listen={listen}")] == []
+
+
+def test_a_registry_has_addresses_or_a_reference_to_one_where_a_format_needs_it() -> None:
+    right = ["http://a:8081", "https://me:word@a/path/, http://b", "mock://a", "${file:/run/a,b}"]
+    assert [url for url in right if not accepts("events.format=avro_registry", f"registry.url={url}")] == []
+    assert accepts("registry.url=nowhere")
