@@ -1,4 +1,4 @@
-"""What the commands of the benchmarks have in common: their options' numbers, and how they end."""
+"""What the commands of the benchmarks, and those of tests that run for long, have in common: numbers, and endings."""
 
 from __future__ import annotations
 
@@ -43,16 +43,18 @@ def amount_or_none(text: str) -> float:
     return _enough(number, number >= 0, "a number, at least 0")
 
 
-def run(main: Callable[[], None]) -> None:
-    """Run a command; what went wrong, and Ctrl-C, are told in a sentence, and by the exit code."""
+def run(main: Callable[[], int | None], name: str = "benchmark") -> None:
+    """Run a command, which may return its exit code; what went wrong, and Ctrl-C, are told in a sentence and by it."""
     try:
-        main()
+        code = main()
     except KeyboardInterrupt:
-        _say("interrupted; what was written before stays")
+        _say(name, "interrupted; what was written before stays")
         sys.exit(INTERRUPTED)
     except (TocsinError, TimeoutError) as error:
-        _say(str(error))
+        _say(name, str(error))
         sys.exit(FAILURE)
+    if code:
+        sys.exit(code)
 
 
 def _whole(text: str) -> int:
@@ -78,5 +80,5 @@ def _enough(number: Number, is_enough: bool, wanted: str) -> Number:
     return number
 
 
-def _say(sentence: str) -> None:
-    print(f"benchmark: {sentence}", file=sys.stderr, flush=True)
+def _say(name: str, sentence: str) -> None:
+    print(f"{name}: {sentence}", file=sys.stderr, flush=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-import uuid
 from itertools import pairwise
 from statistics import median
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
+from benchmarks.load import consumer
 from stream import clients
 from stream.settings import Settings
 
@@ -22,23 +22,15 @@ VALUE = bytes(200)
 def transaction_floor(settings: Settings) -> dict[str, float]:
     """Return the median milliseconds of each of `benchmarks.time_line.PHASES` that lies in Kafka alone.
 
-    The producer and the group are configured as the job's; the consumer is that of `benchmarks.load.Clock`.
+    The producer and the group are configured as the job's; the consumer is the one of the latencies.
     """
     producer = Producer(clients.transactional_producer(settings, NAME))
     producer.init_transactions(60)
     admin = clients.admin(settings)
     admin.create_topics([NewTopic(NAME, 1, 1)])[NAME].result(30)
     group = Consumer(clients.group_reader(settings, NAME))
-    consumer = Consumer(
-        {
-            "bootstrap.servers": settings.kafka.bootstrap_servers,
-            "group.id": uuid.uuid4().hex,
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "fetch.wait.max.ms": 20,
-        }
-    )
-    consumer.assign([TopicPartition(NAME, 0, 0)])
+    answers = consumer(settings.kafka.bootstrap_servers)
+    answers.assign([TopicPartition(NAME, 0, 0)])
     metadata = group.consumer_group_metadata()
     rows: list[list[float]] = []
     for number in range(TRANSACTIONS):
@@ -50,11 +42,11 @@ def transaction_floor(settings: Settings) -> dict[str, float]:
         moments.append(time.monotonic())
         producer.commit_transaction(60)
         moments.append(time.monotonic())
-        while consumer.poll(1.0) is None:
+        while answers.poll(1.0) is None:
             pass
         moments.append(time.monotonic())
         rows.append([1000 * (after - before) for before, after in pairwise(moments)])
-    consumer.close()
+    answers.close()
     group.close()
     produced, sent, committed, delivery = (median(column) for column in zip(*rows, strict=True))
     return {"produced": produced, "sent": sent, "committed": committed, "delivery": delivery}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -33,6 +34,19 @@ def require_folder(folder: Path = RESULTS) -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise _unwritable(folder, error) from None
+
+
+def require_file(file: Path) -> None:
+    """Make the folder of a file; raise `TocsinError` when the file can't be written there."""
+    try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=file.parent).close()
+    except OSError as error:
+        raise TocsinError(
+            f"{file} can't be written ({error.strerror}); name a file in a folder with room that you may write to"
+        ) from None
 
 
 def write(file: Path, text: str | bytes) -> None:

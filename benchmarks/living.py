@@ -22,14 +22,13 @@ import random
 import signal
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import psutil  # type: ignore[import-untyped]
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 from rich.console import Console
 
 from benchmarks.bulk_records import SLICE, records
@@ -37,7 +36,7 @@ from benchmarks.command import amount, amount_or_none, count, parser, run
 from benchmarks.job import BenchJob, loading_seconds
 from benchmarks.kept import require_folder
 from benchmarks.living_report import Batch, Change, Living, report
-from benchmarks.load import Load
+from benchmarks.load import Load, consumer
 from benchmarks.watch import Watch
 from benchmarks.workloads.ads import Ads
 from index.compaction import due
@@ -200,15 +199,7 @@ class _Answers(Watch):
     def __init__(self, job: BenchJob) -> None:
         super().__init__(pause=0)
         self.arrived: dict[str, float] = {}
-        self._consumer = Consumer(
-            clients.reader(job.settings)
-            | {
-                "group.id": f"bench-{uuid.uuid4().hex}",
-                "auto.offset.reset": "latest",
-                "isolation.level": "read_committed",
-                "fetch.wait.max.ms": 20,
-            }
-        )
+        self._consumer = consumer(job.settings.kafka.bootstrap_servers)
         self._consumer.subscribe([job.settings.topics.notifications])
         while not self._consumer.assignment():
             self._consumer.poll(0.1)

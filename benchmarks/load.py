@@ -41,6 +41,20 @@ class Arrival(NamedTuple):
     offset: int
 
 
+def consumer(bootstrap: str) -> Consumer:
+    """Return a consumer of what is committed, as soon as it is."""
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"bench-{uuid.uuid4().hex}",
+            "auto.offset.reset": "latest",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 20,
+        }
+    )
+
+
 class Clock:
     """Takes the time from an event's publication to the arrival of its first notification, of each event."""
 
@@ -48,16 +62,7 @@ class Clock:
         self.arrivals: list[Arrival] = []
         self._stop = threading.Event()
         self.notifications = 0
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": f"bench-{uuid.uuid4().hex}",
-                "auto.offset.reset": "latest",
-                "isolation.level": "read_committed",
-                "enable.auto.commit": False,
-                "fetch.wait.max.ms": 20,
-            }
-        )
+        self._consumer = consumer(bootstrap)
         self._consumer.subscribe([topic])
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()

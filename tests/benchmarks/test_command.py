@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.command import amount, amount_or_none, count, count_or_none, run
 from benchmarks.end_to_end import BACKLOG, Measurement, Phases, store
-from benchmarks.kept import VARIABLE, read_rows, require_folder, write
+from benchmarks.kept import VARIABLE, read_rows, require_file, require_folder, write
 from benchmarks.papers.compare import Bounds, done
 from benchmarks.picture import draw_end_to_end
 from schemas.errors import TocsinError
@@ -92,6 +92,36 @@ def test_a_folder_without_room_for_files_is_refused(tmp_path: Path) -> None:
         require_folder(tmp_path / "file")
     with pytest.raises(TocsinError, match="can't be written"):
         write(tmp_path / "nowhere" / "rows.json", "[]")
+
+
+def test_a_file_that_can_not_be_written_is_refused_and_one_that_can_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for wrong in (tmp_path, tmp_path / "file" / "table.md"):
+        with pytest.raises(TocsinError, match=r"can't be written .*; name a file in a folder"):
+            require_file(wrong)
+    require_file(tmp_path / "file")
+    require_file(tmp_path / "new" / "table.md")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["tests.faults.run", "--faults", "0"], 2, "argument --faults: 0 is too small; give a whole number, at least"),
+        (["tests.faults.run", "--minutes", "0"], 2, "argument --minutes: 0.0 is too small; give a number above 0"),
+        (["tests.faults.run", "--table", "/proc/none/table.md"], 1, "faults: /proc/none/table.md can't be written"),
+        (["tests.faults.run", "--resume", "README.md"], 1, "faults: README.md is no file of a run to go on from"),
+        (["tests.fuzz.run", "--minutes", "-1"], 2, "argument --minutes: -1.0 is too small; give a number, at least 0"),
+        (["tests.fuzz.decoders", "--seed", "-1"], 2, "argument --seed: -1 is too small; give a whole number, at least"),
+    ],
+)
+def test_long_tests_refuse_wrong_options_before_anything_begins(
+    arguments: list[str], code: int, told: str, tmp_path: Path
+) -> None:
+    refused = called(tmp_path, *arguments)
+    assert (refused.returncode, refused.stdout) == (code, "")
+    assert told in refused.stderr.splitlines()[-1]
 
 
 def test_an_interrupted_write_leaves_the_older_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

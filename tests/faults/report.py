@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from schemas.errors import TocsinError
 from tests.faults.history import Verdict
 
 COLUMNS = ("fault", "times", "right", "lost", "doubled", "wrong", "stuck", "ended, started again", "seconds each")
@@ -61,13 +62,25 @@ class Report:
 
     @classmethod
     def load(cls, file: Path) -> Report:
-        """Return the report of a run that was cut off."""
-        saved = json.loads(file.read_text(encoding="utf-8"))
-        for name in ("faults", "stuck", "ended", "spent"):
-            saved[name] = Counter(saved[name])
-        saved["runs"] += 1
-        saved["verdicts"] = {kind: Verdict(**verdict) for kind, verdict in saved["verdicts"].items()}
-        return cls(**saved)
+        """Return the report of a run that was cut off.
+
+        Raises
+        ------
+        TocsinError
+            The file holds something else.
+        """
+        try:
+            saved = json.loads(file.read_text(encoding="utf-8"))
+            for name in ("faults", "stuck", "ended", "spent"):
+                saved[name] = Counter(saved[name])
+            saved["runs"] += 1
+            saved["verdicts"] = {kind: Verdict(**verdict) for kind, verdict in saved["verdicts"].items()}
+            return cls(**saved)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise TocsinError(
+                f"{file} is no file of a run to go on from ({type(error).__name__}: {error}); name one, or remove it "
+                "to begin anew"
+            ) from error
 
     @contextlib.contextmanager
     def timed(self, kind: str) -> Iterator[None]:

@@ -11,15 +11,16 @@ when it has a file to resume from.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.command import amount, count, count_or_none, parser
+from benchmarks.command import run as run_command
+from benchmarks.kept import require_file
 from schemas.errors import TocsinError
 from stream.broker import HOST, Broker, free_port
 from tests.faults.disk import SmallDisk
@@ -52,7 +53,9 @@ class Trial:
         kinds = list(kinds)
         if DISK in kinds and not self._world.disk.mounted:
             kinds.remove(DISK)
-            self._report.skipped[DISK] = "this process may not mount a small file system"
+            self._report.skipped[DISK] = reason = "this process may not mount a small file system"
+            if not kinds:
+                raise TocsinError(f"nothing is left to do: {reason}, which {DISK!r} needs; name other --kinds")
         for number in range(first, faults):
             if time.monotonic() > began + 60 * minutes:
                 break
@@ -172,14 +175,17 @@ def run(
 
 def main() -> int:
     """Run, print, and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.run", description="Break a job under load.")
-    parser.add_argument("--faults", type=int, default=50, help="how many faults (50)")
-    parser.add_argument("--seed", type=int, default=1, help="decides kinds, pauses and load (1)")
-    parser.add_argument("--kinds", nargs="+", choices=sorted(FAULTS), default=sorted(FAULTS), help="which faults (all)")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no fault after that time (none)")
-    parser.add_argument("--table", type=Path, help="file that the table is written to, in Markdown")
-    parser.add_argument("--resume", type=Path, help="file that is kept of what was done, and gone on from if it exists")
-    options = parser.parse_args()
+    wanted = parser("tests.faults.run", __doc__)
+    wanted.add_argument("--faults", type=count, default=50, help="how many faults (50)")
+    wanted.add_argument("--seed", type=count_or_none, default=1, help="decides kinds, pauses and load (1)")
+    wanted.add_argument("--kinds", nargs="+", choices=sorted(FAULTS), default=sorted(FAULTS), help="which faults (all)")
+    wanted.add_argument("--minutes", type=amount, default=math.inf, help="begin no fault after that time (none)")
+    wanted.add_argument("--table", type=Path, help="file that the table is written to, in Markdown")
+    wanted.add_argument("--resume", type=Path, help="file that is kept of what was done, and gone on from if it exists")
+    options = wanted.parse_args()
+    for file in (options.table, options.resume):
+        if file is not None:
+            require_file(file)
     before = Report.load(options.resume) if options.resume and options.resume.exists() else None
 
     told = len(before.reasons) if before else 0
@@ -200,4 +206,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main, "faults")

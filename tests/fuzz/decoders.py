@@ -12,7 +12,6 @@ import math
 import random
 import re
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ from typing import Any
 from confluent_kafka.schema_registry import Schema
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from benchmarks.command import run
 from schemas.avro_codec import AvroEventDecoder, AvroSubscriptionDecoder
 from schemas.errors import Refused
 from schemas.filter_text import format_filter, parse_filter
@@ -238,4 +238,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main, "fuzz")

@@ -7,10 +7,10 @@ is 1. So it is when next to nothing was compared, or nothing matched.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 
+from benchmarks.command import run
 from schemas.records import Event, Subscription
 from tests.fuzz.draw import Draw
 from tests.fuzz.seeds import command, first_wrong
@@ -102,4 +102,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main, "fuzz")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
+
+from benchmarks.command import amount_or_none, count_or_none, parser
 
 REPORT_SECONDS = 30.0
 
@@ -57,11 +58,14 @@ def command(
     summary
         Says what has been done in so many seconds.
     """
-    about = (sys.modules[fuzz.__module__].__doc__ or "").splitlines()[0]
-    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
-    parser.add_argument("--minutes", type=float, default=0.0, metavar="MINUTES", help=f"how long; 0: one {tried} (0)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help=f"of the first {tried}; each has the next (1)")
-    options = parser.parse_args(arguments)
+    wanted = parser(module, sys.modules[fuzz.__module__].__doc__)
+    wanted.add_argument(
+        "--minutes", type=amount_or_none, default=0.0, metavar="MINUTES", help=f"how long; 0: one {tried} (0)"
+    )
+    wanted.add_argument(
+        "--seed", type=count_or_none, default=1, metavar="N", help=f"of the first {tried}; each has the next (1)"
+    )
+    options = wanted.parse_args(arguments)
     started = time.monotonic()
     wrong = fuzz(options.minutes * 60, options.seed)
     print(summary(time.monotonic() - started), flush=True)
