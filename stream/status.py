@@ -77,7 +77,7 @@ class Rates(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """All of it; what can't be had is None, and ``kafka`` then says why the groups are."""
+    """All of it; what can't be had is None, and ``kafka`` and ``index_error`` then say why groups or index are."""
 
     job: str
     alive: bool
@@ -88,6 +88,7 @@ class Status(msgspec.Struct):
     groups: list[GroupStatus] | None = None
     kafka: str | None = None
     index: IndexStatus | None = None
+    index_error: str | None = None
     rates: Rates | None = None
 
 
@@ -120,7 +121,10 @@ def status_of(settings: Settings, endpoint: str | None = None) -> Status:
         status.groups = _groups(settings)
     except TocsinError as error:
         status.kafka = str(error)
-    status.index = _index(place.address)
+    try:
+        status.index = _index(place.address)
+    except TocsinError as error:
+        status.index_error = str(error)
     return status
 
 
@@ -253,10 +257,7 @@ def _group(ends: clients.TopicEnds, group: str, topic: str, committed: Offsets) 
 
 def _index(address: str) -> IndexStatus | None:
     """Return the sizes of the latest version; None where there is none on this host."""
-    try:
-        manifest: Manifest = latest(address)
-    except TocsinError:
-        return None
+    manifest: Manifest = latest(address)
     entries = manifest.segments
     if not manifest.version:
         return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schemas.errors import TocsinError
+from stream.commands.shared import NAMELESS
 from stream.console import console
 
 Progress = Callable[[int, int], None]
@@ -32,7 +33,9 @@ def open_lines(file: str) -> Iterator[BinaryIO]:
     try:
         lines = Path(file).open("rb")  # noqa: SIM115 - an OSError of the block below is not this one's
     except OSError as error:
-        raise TocsinError(f"{file} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+        raise TocsinError(
+            f"{file or NAMELESS} can't be read: {error.strerror}; give the path of a file, or - for stdin"
+        ) from error
     with lines:
         yield lines
 

@@ -30,6 +30,8 @@ LOWEST_PRIORITY = 19
 SHOWN, SHOWN_BEFORE = 100, 60
 """Characters of a refused line that are shown, and how many of them at most stand before the refused place."""
 
+NAMELESS = "a file without a name"
+
 SETTINGS_PANEL = "Settings"
 
 ConfigOption = Annotated[
@@ -152,8 +154,7 @@ def read_text(name: str, stdin: str = "-") -> str:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
         raise TocsinError(
-            f"{name or 'a file without a name'} can't be read: {error.strerror}; give the path of a file, or {stdin} "
-            "for stdin"
+            f"{name or NAMELESS} can't be read: {error.strerror}; give the path of a file, or {stdin} for stdin"
         ) from error
     except UnicodeDecodeError as error:
         raise TocsinError(f"{name} is not UTF-8 text: {error}") from error

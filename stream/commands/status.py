@@ -77,7 +77,7 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     if found.kafka is not None:
         yield "kafka", found.kafka
     if (index := found.index) is None:
-        yield "index", "none in job.index_dir"
+        yield "index", found.index_error or "none in job.index_dir"
     else:
         small = f"({index.tail_segments:,} of them small), {index.bytes / 1e6:,.1f} MB"
         held_there = f"{counted(index.subscriptions, 'subscription')} in {counted(index.segments, 'segment')}"

@@ -101,6 +101,19 @@ def test_a_bit_that_flipped_in_a_large_array_is_one_sentence(command: str, event
     assert len(result.stderr.splitlines()) <= 1
 
 
+def test_status_says_of_an_index_that_can_not_be_read_what_is_wrong_with_it(event: str, tmp_path: Path) -> None:
+    layout = IndexDirectory.of(tmp_path / "index")
+    IndexWriter(tmp_path / "index").publish([], [], {0: 1})
+    manifest = layout.manifest(1)
+    manifest.write_bytes(manifest.read_bytes()[:-9])
+    nowhere = ("--set", "kafka.client.none=1")  # refused, so nobody is waited for
+    index = tocsin(tmp_path / "index", "status", *nowhere).stdout.splitlines()[-1]
+    assert index.startswith(f"index\t{manifest} is damaged: ")
+    status = json.loads(tocsin(Path(event), "status", "--json", *nowhere).stdout)
+    assert status["index"] is None
+    assert "/manifests: Not a directory. The index directory must be" in status["index_error"]
+
+
 def test_nothing_in_the_directory_is_written_or_removed(index: Path, event: str) -> None:
     def state() -> dict[str, tuple[int, int]]:
         found = IndexDirectory.of(index).root.rglob("*")

@@ -127,6 +127,7 @@ def test_what_was_meant_is_named_where_an_argument_is_wrong(plain_event: str, tm
             "nofile can't be read: No such file or directory; give the path of a file, or - ",
         ),
         (["check", "a = 1", ""], 2, "a file without a name can't be read"),
+        (["index", "import", ""], 1, "a file without a name can't be read"),
         (["check", "a = 1", str(tmp_path / "endless.json")], 2, "(at byte 20)"),
         (
             ["subscribe", "x", "--expression", "a = 1"],
