@@ -64,8 +64,11 @@ def read_schema(file: Path | None) -> str | None:
         text = file.read_text(encoding="utf-8")
         reader_of(text)
         schema = json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise TocsinError(f"the schema file {file} can't be read: {error}; correct events.schema_file") from error
+    except OSError as error:
+        said = f"the schema file {file} can't be read: {error.strerror}; correct events.schema_file"
+        raise TocsinError(said) from error
+    except UnicodeDecodeError as error:
+        raise TocsinError(f"the schema file {file} is not UTF-8 text: {error}; correct events.schema_file") from error
     except TocsinError as error:
         raise TocsinError(f"the schema file {file} is refused: {error}") from error
     kind = schema.get("type") if isinstance(schema, dict) else schema

@@ -175,5 +175,9 @@ def _read(client: Properties, name: str) -> str:
     path = Path(client[name])
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TocsinError(f"kafka.client.{name} names {path}, which can't be read: {error}") from error
+    except OSError as error:
+        said = f"kafka.client.{name} names {path}, which can't be read: {error.strerror}; name a file in PEM"
+        raise TocsinError(said) from error
+    except UnicodeDecodeError as error:
+        said = f"kafka.client.{name} names {path}, which is not UTF-8 text: {error}; name a file in PEM"
+        raise TocsinError(said) from error

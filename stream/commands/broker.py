@@ -16,9 +16,9 @@ from stream.commands.shared import say, write_line
 
 
 def broker(
-    data: Annotated[Path, typer.Option(metavar="DIR", help="Folder of its data, which is kept.")] = Path(
-        "tocsin-data/broker"
-    ),
+    data: Annotated[
+        Path, typer.Option(metavar="DIR", readable=False, help="Folder of its data, which is kept.")
+    ] = Path("tocsin-data/broker"),
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1 that clients reach it at; 0 takes a free one.")
     ] = 9092,

@@ -14,7 +14,9 @@ def demo(
         int, typer.Option(min=0, metavar="N", help="How many generated subscriptions, beside the hand-written ones.")
     ] = 20_000,
     seed: Annotated[int, typer.Option(help="Decides the generated subscriptions and which events are checked.")] = 2013,
-    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="New folder for all files, which then stay.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", readable=False, help="New folder for all files, which then stay.")
+    ] = None,
 ) -> None:
     """Show it at work: real flights, a broker and a job of their own, alerts and how fast they came.
 

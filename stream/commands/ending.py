@@ -76,7 +76,7 @@ def printable_letters(text: str) -> str:
 def _sentence(error: OSError) -> str:
     """Return what is wrong with a file or with stdout, which as a rule is what has no name."""
     if error.filename is not None:
-        return f"{error.filename} can't be used: {error.strerror}"
+        return f"{error.filename} can't be used: {error.strerror}; see that it is there and that this user may use it"
     if error.errno == errno.ENOSPC:
         return "the output can't be written: no space is left on the device; make room, or write it elsewhere"
     return f"the output can't be written: {error.strerror or error}; see where stdout leads to"

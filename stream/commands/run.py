@@ -18,7 +18,9 @@ def run(
         str | None, typer.Option(metavar="MASTER", help="Where Spark runs: local[*], spark://host:7077, yarn …")
     ] = None,
     index: Annotated[str | None, typer.Option(metavar="DIR", help="Folder of the index, or its address.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of Spark's checkpoints.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="DIR", readable=False, help="Folder of Spark's checkpoints.")
+    ] = None,
     engine: Annotated[
         str | None, typer.Option(metavar="NAME", help="The matching engine; see job.engine in the settings.")
     ] = None,

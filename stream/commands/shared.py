@@ -39,6 +39,7 @@ ConfigOption = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
+        readable=False,  # the settings say with a cure what can't be read
         envvar="TOCSIN_CONFIG",
         help="Settings file (TOML); 'tocsin settings' prints one.",
         rich_help_panel=SETTINGS_PANEL,

@@ -198,7 +198,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return
-    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise TocsinError(f"{keep} is not an empty folder; name a new one to keep the demo's files in")
-    keep.mkdir(parents=True, exist_ok=True)
+    try:
+        if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+            raise TocsinError(f"{keep} is not an empty folder; name a new one to keep the demo's files in")
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TocsinError(
+            f"the folder {keep} can't be made: {error.strerror}; name one that this user may make and write to"
+        ) from error
     yield keep.absolute()

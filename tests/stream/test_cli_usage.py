@@ -135,6 +135,7 @@ def test_what_was_meant_is_named_where_an_argument_is_wrong(plain_event: str, tm
             "'a = 1' is no tree as JSON, which --expression takes; a filter",
         ),
         (["subscribe", "x", "a = 1", "--label", "foo=1", "--label", "foo=2"], 2, "'foo' is given twice"),
+        (["demo", "--keep", f"{plain_event}/x"], 1, "can't be made: Not a directory; name one that this user may make"),
         (["status", "--endpoint", "foo"], 2, "'foo' is no URL; write it like http://127.0.0.1:9404"),
     ]
     results = together((call for call, _, _ in expected), COLUMNS="200")
