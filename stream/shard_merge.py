@@ -78,7 +78,6 @@ class Merge:
                 self._take(kind, score, key, value)
                 if self._bytes > pieces.BYTES_AT_ONCE:
                     yield from self._flush()
-            yield from self._flush()
             self.counts.encode_ns += perf_counter_ns() - started
         self._mark_due = True
         yield from self._leave_event()

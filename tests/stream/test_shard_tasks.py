@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from index.manifest import latest
@@ -89,7 +90,7 @@ EVENTS: list[tuple[bytes | None, Any]] = [
 
 
 def through(task: MatchTask, batches: Sequence[pa.RecordBatch], at_once: int = 50) -> list[pa.RecordBatch]:
-    """Return the rows that workers make of one partition; what Spark does between the two stages is done here."""
+    """Return the rows that workers make; what Spark does between the two stages is done here."""
     if task.shards == 1:
         return list(match_batches(task, iter(batches)))
     matched = [
@@ -103,7 +104,8 @@ def through(task: MatchTask, batches: Sequence[pa.RecordBatch], at_once: int = 5
 def merged(task: MatchTask, matched: Sequence[pa.RecordBatch], at_once: int = 50) -> list[pa.RecordBatch]:
     order = [(name, "ascending" if up else "descending") for name, up in ORDER]
     gathered = pa.Table.from_batches(matched, SCHEMA).sort_by(order)
-    return list(merge_batches(task, iter(gathered.to_batches(at_once))))
+    places = [gathered.filter(pc.field("place") == place) for place in sorted(set(gathered["place"].to_pylist()))]
+    return [answer for table in places for answer in merge_batches(task, iter(table.to_batches(at_once)))]
 
 
 def output(answers: Sequence[pa.RecordBatch]) -> list[Row]:
@@ -213,7 +215,10 @@ def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
 ) -> None:
     """The last events of a partition too: what a part has beyond its offsets would be matched again after a crash."""
     batches = [records(*EVENTS, partition=partition) for partition in range(2)]
-    answers = [row for batch in batches for row in through(tasks[number], [batch], at_once=10_000)]
+    if SHARDS[number] == 1:
+        answers = [answer for batch in batches for answer in through(tasks[number], [batch])]
+    else:
+        answers = through(tasks[number], batches, at_once=10_000)
     written = len(of_kind(output(answers), rows.NOTIFICATION))
     assert written > 0
     for most in range(1, written, written // 12):
@@ -224,10 +229,28 @@ def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
             now = reached | parts.offsets
             for place in (json.loads(value)["event"] for _, _, value in taken):
                 assert reached[place["partition"]] <= place["offset"] < now[place["partition"]]
+            assert max(now.values()) <= 100
             reached, notifications = now, notifications + len(taken)
             parts.accept()
         assert reached == {0: 100, 1: 100}
         assert notifications == written
+
+
+def test_a_part_may_end_after_each_batch_that_was_merged_and_no_more_often_than_matches_ask_for(
+    tasks: list[MatchTask],
+) -> None:
+    """With few matches a part ends by time, and each mark cuts what is written into pieces."""
+    answers = through(tasks[2], [records(*EVENTS)], at_once=100)
+    merged_batches = sum(batch.num_rows for batch in answers) // 100
+    assert len(rows.values_of(answers, rows.MARK)) > merged_batches / 2
+    assert len(rows.values_of(answers, rows.MARK)) <= merged_batches + 5
+    early = Parts(answers, {0: 100}, most=10**9, seconds=0)
+    list(early.rows())
+    assert early.offsets[0] < len(EVENTS) / 4
+    task = msgspec.structs.replace(tasks[2], matches_at_once=4_000)
+    answers = through(task, [records(*EVENTS)], at_once=10**6)
+    marks, matches = len(rows.values_of(answers, rows.MARK)), rows.total_counts(answers).matches
+    assert matches / 1_000 / 2 < marks < matches / 1_000 + 5
 
 
 def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +258,7 @@ def test_large_answers_are_passed_on_piece_by_piece(tasks: list[MatchTask], monk
     monkeypatch.setattr(pieces, "BYTES_AT_ONCE", 2_000)
     answers = through(task, [records(*EVENTS)], at_once=10_000)
     assert max(batch.nbytes for batch in answers) < 4_000
+    assert len(answers) < 3 * sum(batch.nbytes for batch in answers) / 2_000, "nor row by row"
     whole = through(msgspec.structs.replace(tasks[0], include_event=True), [records(*EVENTS)])
     assert of_kind(output(answers), rows.NOTIFICATION) == of_kind(output(whole), rows.NOTIFICATION)
 
