@@ -115,6 +115,14 @@ def test_what_was_refused_before_is_no_dead_letter_again_when_the_topic_is_read_
         assert part.segment.count == 1
 
 
+def test_the_counts_of_a_partition_are_of_all_that_its_task_was_given(tmp_path: Path) -> None:
+    batches = [records((b"a", {"filter": "x ="}), (b"b", None)), records((b"c", b"broken"), first=2), records()]
+    found = list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter(batches)))
+    counts = rows.total_counts(found)
+    assert (counts.records, counts.dead_letters) == (3, 2)
+    assert len(_letters(found)) == 2
+
+
 def test_a_partition_without_records_makes_no_rows(tmp_path: Path) -> None:
     assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([records()]))) == []
 
