@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import msgspec
 import pyarrow as pa
@@ -17,7 +18,7 @@ from schemas.errors import Refused, TocsinError
 from schemas.json_codec import decode_id
 from schemas.records import DeadLetter, Subscription
 from schemas.texts import set_analyser
-from stream import rows
+from stream import rows, spool
 from stream.decoding import Decoding, subscription_decoder
 from stream.offsets import Offsets
 from stream.partitioners import Placing
@@ -27,11 +28,13 @@ class AbsorbTask(msgspec.Struct, frozen=True):
     """What a worker needs to know to absorb one partition of a micro-batch.
 
     What was refused below the ``committed`` offsets is a dead letter already: a rebuild of the index reads it again.
+    What is refused is spooled: a topic may hold hundreds of thousands of such records.
     """
 
     index: str
     topic: str
     decoding: Decoding
+    spool: spool.SpoolPlan
     engine: str = "block"
     analyser: str = "words"
     placing: Placing = Placing()
@@ -79,27 +82,40 @@ def absorb_batches(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Itera
         yield from rows.instead(error, batches)
 
 
+@dataclass
+class _Taken:
+    """What a task has read: of each id the last record's offset and body, which is None for a tombstone."""
+
+    last: dict[str, tuple[int, Subscription | None]] = field(default_factory=dict)
+    counts: rows.Counts = field(default_factory=rows.Counts)
+    partition: int = -1
+
+
 def _absorb(task: AbsorbTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    last: dict[str, tuple[int, Subscription | None]] = {}
-    counts = rows.Counts()
-    letters: list[DeadLetter] = []
-    engine = engine_named(task.engine)
-    partition = -1
-    for batch in batches:
-        counts.records += batch.num_rows
-        partition = max(partition, *batch.column("partition").to_pylist(), -1)
-        letters += _take(task, engine, batch, last)
-    if not counts.records:
+    taken, engine = _Taken(), engine_named(task.engine)
+    yield from spool.bounded(task.spool, _take_all(task, engine, batches, taken))
+    if not taken.counts.records:
         return
-    counts.dead_letters = len(letters)
-    if letters:
-        yield rows.dead_letter_rows(letters)
+    last = taken.last
     for shard, ids in enumerate(_ids_by_shard(last, task.shards)):
         live = [subscription for id_ in ids if (subscription := last[id_][1]) is not None]
         segment = write_segment(task.index, engine, live, shard) if live else None
         removed = [id_ for id_ in ids if last[id_][1] is None]
-        yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(partition, segment, removed))
-    yield rows.struct_row(rows.COUNTS, counts)
+        yield rows.struct_row(rows.SEGMENT, AbsorbedPartition(taken.partition, segment, removed))
+    yield rows.struct_row(rows.COUNTS, taken.counts)
+
+
+def _take_all(
+    task: AbsorbTask, engine: Engine, batches: Iterator[pa.RecordBatch], taken: _Taken
+) -> Iterator[pa.RecordBatch]:
+    """Read all records, and yield what of each batch was refused."""
+    for batch in batches:
+        letters = _take(task, engine, batch, taken.last)
+        taken.counts.records += batch.num_rows
+        taken.counts.dead_letters += len(letters)
+        taken.partition = max(taken.partition, *batch.column("partition").to_pylist(), -1)
+        if letters:
+            yield rows.dead_letter_rows(letters)
 
 
 def _ids_by_shard(ids: Iterable[str], shards: int) -> list[list[str]]:
@@ -117,7 +133,7 @@ def _ids_by_shard(ids: Iterable[str], shards: int) -> list[list[str]]:
 def _take(
     task: AbsorbTask, engine: Engine, batch: pa.RecordBatch, last: dict[str, tuple[int, Subscription | None]]
 ) -> list[DeadLetter]:
-    """Decode a batch into ``last`` (id to offset and body, None for a tombstone) and return what was refused."""
+    """Decode a batch into ``last``, as `_Taken` has it, and return what was refused."""
     decode = subscription_decoder(task.decoding)
     selective = engine if isinstance(engine, SelectiveEngine) else None
     letters: list[DeadLetter] = []

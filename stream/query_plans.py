@@ -100,6 +100,7 @@ class QueryPlans:
             analyser=self.settings.matching.analyser,
             placing=Placing(self.settings.subscriptions.partitioner, partitions),
             shards=job.shards,
+            spool=self._spool("subscriptions"),
         )
         batches = SubscriptionBatches(
             checkpoint,
@@ -128,7 +129,7 @@ class QueryPlans:
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
-            spool=SpoolPlan(str(self.place.folder / "spool"), job.spool_bytes),
+            spool=self._spool("events"),
             engine=job.engine,
             analyser=self.settings.matching.analyser,
             matches_at_once=job.max_matches_at_once,
@@ -148,3 +149,7 @@ class QueryPlans:
         )
         partitions, limit = self.ends.partitions(topic), job.max_events_per_batch
         return QueryPlan(topic, partitions, prepared.events_start, limit, checkpoint, batches, EVENTS_PAUSE_MS)
+
+    def _spool(self, name: str) -> SpoolPlan:
+        """Each query has a folder of its own, which it empties."""
+        return SpoolPlan(str(self.place.folder / "spool" / name), self.settings.job.spool_bytes)

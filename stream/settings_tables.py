@@ -280,7 +280,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ] = "wait"
     spool_bytes: Annotated[
         Annotated[int, Meta(ge=0, le=MANY)],
-        Meta(description="Bytes of notifications from which on a task writes them to a file instead of to the driver."),
+        Meta(description="Bytes of answers from which on a task writes them to a file instead of to the driver."),
     ] = 8_000_000
     spark_ui: Annotated[bool, Meta(description="Whether Spark's web page is served, on a port that its log names.")] = (
         False

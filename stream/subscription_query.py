@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from index.writer import IndexWriter
-from stream import absorber, failpoints, rows
+from stream import absorber, failpoints, rows, spool
 from stream.batches import QueryBatches
 from stream.checkpoint import batch_end_offsets
 from stream.worker_pass import mapped, pass_through_workers
@@ -34,11 +35,11 @@ class SubscriptionBatches(QueryBatches):
         """Absorb one micro-batch; safe to run again."""
         started = perf_counter_ns()
         end = batch_end_offsets(self.checkpoint, batch, self.task.topic)
-        absorb = partial(absorber.absorb_batches, msgspec.structs.replace(self.task, committed=self.output.committed))
+        task = msgspec.structs.replace(self.task, committed=self.output.committed)
         answers = pass_through_workers(
             frame,
             lambda: self.reread.frame(frame.sparkSession, batch, end),
-            lambda frame: mapped(frame, absorb),
+            lambda frame: _answers(frame, task),
             self.progress,
             self.say,
         )
@@ -59,3 +60,9 @@ class SubscriptionBatches(QueryBatches):
             publish_ns=published - workers_done,
             commit_ns=perf_counter_ns() - published,
         )
+
+
+def _answers(frame: DataFrame, task: absorber.AbsorbTask) -> DataFrame:
+    """Return a pass's plan; what the pass before has spooled is of no more use."""
+    spool.clear(Path(task.spool.folder))
+    return mapped(frame, partial(absorber.absorb_batches, task))

@@ -131,7 +131,7 @@ def _published(index: str, expressions: Sequence[Expression]) -> Snapshot:
 
 def absorb(index: str, ids: Sequence[bytes], values: Sequence[bytes], engine: str = "block") -> SegmentInfo:
     """Write a segment of these subscriptions, as a worker does."""
-    task = absorber.AbsorbTask(index, "subscriptions", Decoding(), engine)
+    task = absorber.AbsorbTask(index, "subscriptions", Decoding(), SpoolPlan(index, sys.maxsize), engine)
     answers = list(absorber.absorb_batches(task, iter([_records(ids, values)])))
     [made] = rows.values_of(answers, rows.SEGMENT)
     segment = absorber.partition_decoder.decode(made).segment

@@ -184,6 +184,7 @@ def test_a_signal_ends_the_process_at_once(number: signal.Signals, tmp_path: Pat
     for i in range(8):
         publish(tmp_path, BlockEngine(), f"s{i}")
     wait_for(lambda: not due(tmp_path), PATIENCE)
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(19, os.nice(0) + 10), "the job goes first"
     process.send_signal(number)
     assert process.wait(PATIENCE) == -number
     assert process.communicate()[1] == b""

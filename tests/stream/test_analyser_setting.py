@@ -23,7 +23,7 @@ from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 from schemas.texts import ANALYSERS, analyser, set_analyser
 from stream import rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.absorber import AbsorbedPartition, absorb_batches
 from stream.compactor import Compactor
 from stream.decoding import Decoding
 from stream.job import Job
@@ -32,6 +32,7 @@ from stream.settings import load_settings
 from stream.spool import SpoolPlan
 from tests.stream import console
 from tests.stream.test_engine_setting import records
+from tests.stream.worker_records import absorb_task
 
 FILTERS = {
     "word": "text has any ('spark'^2)",
@@ -49,7 +50,7 @@ def back_to_the_default() -> Iterator[None]:
 def absorb(index: Path, name: str, filters: dict[str, str], first: int = 0) -> tuple[int, list[DeadLetter]]:
     """Publish subscriptions as a worker and the driver do; the driver's analyser is the process's from here on."""
     batch = records(*((id_.encode(), {"filter": text}) for id_, text in filters.items()), first=first)
-    task = AbsorbTask(str(index), "subscriptions", Decoding(), analyser=name)
+    task = absorb_task(index, analyser=name)
     found = list(absorb_batches(task, iter([batch])))
     part = msgspec.msgpack.decode(rows.values_of(found, rows.SEGMENT)[0], type=AbsorbedPartition)
     letters = [msgspec.msgpack.decode(value, type=DeadLetter) for value in rows.values_of(found, rows.DEAD_LETTER)]

@@ -15,8 +15,8 @@ from index.reader import IndexReader
 from index.writer import IndexWriter
 from schemas.records import Event
 from stream import rows
-from stream.absorber import AbsorbTask, absorb_batches, partition_decoder
-from stream.decoding import Decoding
+from stream.absorber import absorb_batches, partition_decoder
+from tests.stream.worker_records import absorb_task
 
 Record = tuple[bytes, bytes | None]
 
@@ -37,7 +37,7 @@ def _body(rng: random.Random) -> bytes | None:
 def _load(index: Path, records: Sequence[Record], size: int) -> list[list[tuple[bytes, int]]]:
     """Absorb and publish slice by slice, one of them twice; return what events then match."""
     writer = IndexWriter(index)
-    task = AbsorbTask(str(index), "subscriptions", Decoding())
+    task = absorb_task(index)
     version = 0
     for first in range(0, len(records), size):
         for _ in range(2 if first == size else 1):

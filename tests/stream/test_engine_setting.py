@@ -18,12 +18,13 @@ from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from schemas.records import DeadLetter
 from stream import daemon, rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.absorber import AbsorbedPartition, absorb_batches
 from stream.decoding import Decoding
 from stream.matcher import MatchTask, match_batches
 from stream.session import spark_settings
 from stream.settings import load_settings
 from stream.spool import SpoolPlan
+from tests.stream.worker_records import absorb_task
 
 Answer = tuple[AbsorbedPartition, list[DeadLetter]]
 
@@ -65,7 +66,7 @@ def records(*entries: tuple[bytes | None, dict[str, Any]], first: int = 0) -> pa
 
 
 def absorb(index: Path, engine: str, batch: pa.RecordBatch) -> Answer:
-    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding(), engine), iter([batch])))
+    found = list(absorb_batches(absorb_task(index, engine=engine), iter([batch])))
     (part,) = rows.values_of(found, rows.SEGMENT)
     letters = [msgspec.msgpack.decode(value, type=DeadLetter) for value in rows.values_of(found, rows.DEAD_LETTER)]
     return msgspec.msgpack.decode(part, type=AbsorbedPartition), letters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -15,12 +16,12 @@ import pytest
 from index.reader import Snapshot
 from index.writer import IndexWriter
 from stream import pieces, rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.absorber import AbsorbedPartition, absorb_batches
 from stream.decoding import Decoding
 from stream.matcher import MatchTask, Run, answer_batches, match_batches
 from stream.parts import Parts, Row
 from stream.spool import SpoolPlan
-from tests.stream.worker_records import records
+from tests.stream.worker_records import absorb_task, records
 
 SUBSCRIPTIONS = 1_000
 AT_ONCE = 2_500
@@ -35,7 +36,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> MatchTask:
     index = tmp_path_factory.mktemp("index")
     writer = IndexWriter(index)
     entries = [(f"s{n:04}".encode(), {"filter": "x >= 0"}) for n in range(SUBSCRIPTIONS)]
-    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter([records(*entries)])))
+    found = list(absorb_batches(absorb_task(index), iter([records(*entries)])))
     (part,) = (msgspec.msgpack.decode(v, type=AbsorbedPartition) for v in rows.values_of(found, rows.SEGMENT))
     assert part.segment is not None
     return MatchTask(
@@ -112,6 +113,7 @@ def test_the_spools_file_is_read_and_not_mapped_so_that_it_does_not_fill_the_dri
     expanded = spool.expand(iter(answers))
     held = [next(expanded) for _ in answers] + [next(expanded)]
     assert sum(batch.nbytes for batch in held) > 0
+    assert Path(file).stat().st_size < sum(batch.nbytes for batch in spool.expand(iter(answers))) / 4, "compressed"
     assert file not in {mapped.path for mapped in psutil.Process().memory_maps()}
 
 
@@ -202,6 +204,7 @@ def test_a_batch_that_was_committed_in_part_goes_on_there(task: MatchTask) -> No
     answers = list(match_batches(again, iter([_events()])))
     assert _notifications(_taken(answers)) == [pair for pair in ALL if pair[0] >= done]
     assert rows.total_counts(answers).records == EVENTS - done
+    assert sum(count for _, count in rows.all_moments(answers)) == EVENTS - done
     everything = msgspec.structs.replace(task, committed=END)
     assert _taken(list(match_batches(everything, iter([_events()])))) == []
 

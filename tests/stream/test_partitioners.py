@@ -14,10 +14,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from schemas.errors import Refused
 from schemas.records import DeadLetter
 from stream import clients, rows
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
-from stream.decoding import Decoding
+from stream.absorber import AbsorbedPartition, absorb_batches
 from stream.partitioners import Placing, murmur2, partition_of
 from stream.settings import load_settings
+from tests.stream.worker_records import absorb_task
 
 KEYS = [b"s", b"abc", b"0123", b"s-42", "größe".encode(), b"x" * 101, *(f"s{n}".encode() for n in range(60))]
 PARTITIONS = 7
@@ -76,7 +76,7 @@ def test_a_worker_puts_such_a_record_among_the_dead_letters_and_absorbs_the_othe
         "partition": pa.array([partition] * count, pa.int32()),
         "offset": pa.array(range(count), pa.int64()),
     }
-    task = AbsorbTask(str(tmp_path), "subscriptions", Decoding(), placing=Placing("murmur2", 4))
+    task = absorb_task(tmp_path, placing=Placing("murmur2", 4))
     answers = list(absorb_batches(task, iter([pa.record_batch(columns)])))
     letters = [msgspec.msgpack.decode(value, type=DeadLetter) for value in rows.values_of(answers, rows.DEAD_LETTER)]
     assert [(letter.key, letter.offset) for letter in letters] == [(strange, 1), (strange, 2)]

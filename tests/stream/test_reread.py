@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from schemas.errors import TocsinError
 from stream import clients, reread
 from stream.checkpoint import UnreadableCheckpoint, batch_start_offsets
 from stream.reread import Rereader, read_ranges
@@ -87,6 +88,14 @@ def test_much_is_passed_on_piece_by_piece(settings: Settings, topic: str, monkey
 def test_records_that_are_not_there_any_more_are_not_passed_over(settings: Settings, topic: str) -> None:
     with pytest.raises(KafkaException):
         list(_read(settings, topic, (1, 7, 9)))
+
+
+def test_records_that_do_not_come_are_given_up_after_a_while(
+    settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reread, "PATIENCE_SECONDS", 0.3)
+    with pytest.raises(TocsinError, match=r"did not give offsets 3 to 8 of partition 1 of t\w+ within 0\.3 s; "):
+        list(_read(settings, topic, (1, 0, 9)))
 
 
 def test_a_batch_begins_where_the_one_before_ends_and_the_first_where_the_query_began(tmp_path: Path) -> None:

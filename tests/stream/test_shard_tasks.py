@@ -19,7 +19,7 @@ from index.writer import IndexWriter
 from schemas.errors import Refused
 from schemas.records import Event
 from stream import matcher, pieces, rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches
+from stream.absorber import AbsorbedPartition, absorb_batches
 from stream.decoding import Decoding, EventDecoder, event_decoder
 from stream.matcher import MatchTask, match_batches
 from stream.parts import Parts, Row
@@ -27,7 +27,7 @@ from stream.shard_candidates import ORDER, SCHEMA, shard_candidates
 from stream.shard_merge import merge_batches
 from stream.shard_pass import match_shards
 from stream.spool import SpoolPlan
-from tests.stream.worker_records import records
+from tests.stream.worker_records import absorb_task, records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ def index_of(root: Path, shards: int) -> MatchTask:
 
 
 def absorb(root: Path, entries: Sequence[tuple[bytes | None, Any]], shards: int) -> list[AbsorbedPartition]:
-    task = AbsorbTask(str(root), "subscriptions", Decoding(), shards=shards)
+    task = absorb_task(root, shards=shards)
     found = list(absorb_batches(task, iter([records(*entries)])))
     return [msgspec.msgpack.decode(value, type=AbsorbedPartition) for value in rows.values_of(found, rows.SEGMENT)]
 

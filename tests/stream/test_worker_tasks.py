@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,15 @@ from index.writer import IndexWriter
 from schemas.limits import Limits
 from schemas.records import DeadLetter
 from stream import rows, spool
-from stream.absorber import AbsorbedPartition, AbsorbTask, absorb_batches, partition_decoder
+from stream.absorber import AbsorbedPartition, absorb_batches, partition_decoder
 from stream.decoding import Decoding, RegistryFailure
 from stream.matcher import GREGORIAN_MILLIS, MatchTask, match_batches
 from stream.spool import SpoolPlan
-from tests.stream.worker_records import records
+from tests.stream.worker_records import absorb_task, records
 
 
 def _absorb(index: Path, *batches: pa.RecordBatch) -> tuple[AbsorbedPartition, list[DeadLetter]]:
-    found = list(absorb_batches(AbsorbTask(str(index), "subscriptions", Decoding()), iter(batches)))
+    found = list(absorb_batches(absorb_task(index), iter(batches)))
     (part,) = rows.values_of(found, rows.SEGMENT)
     return msgspec.msgpack.decode(part, type=AbsorbedPartition), _letters(found)
 
@@ -85,7 +86,7 @@ def test_trees_of_2000_levels_are_absorbed_and_matched(tmp_path: Path) -> None:
     for level in range(2_000):
         text = b'{"op":"%s","args":[%s]}' % (b"or" if level % 2 else b"and", text)
     trees = {b"nots": b'{"filter":"%sv = 1"}' % (b"not " * 2_000), b"alternating": b'{"expression":%s}' % text}
-    task = AbsorbTask(str(tmp_path), "subscriptions", decoding)
+    task = absorb_task(tmp_path, decoding=decoding)
     deeper = (b"deeper", b'{"filter":"%sv = 1"}' % (b"not " * 2_001))
     found = list(absorb_batches(task, iter([records(*trees.items(), deeper)])))
     assert [letter.reason for letter in _letters(found)] == ["expression.too_deep"]
@@ -107,7 +108,7 @@ def test_what_was_refused_before_is_no_dead_letter_again_when_the_topic_is_read_
     """A rebuild of the index reads records whose dead letters were committed; what is right among them counts."""
     batch = records((b"a", {"filter": "x ="}), (b"b", {"filter": "x = 1"}), (b"c", {"filter": "x ="}))
     for committed, letters in (({}, [0, 2]), ({0: 1}, [2]), ({0: 3}, []), ({1: 3}, [0, 2])):
-        task = AbsorbTask(str(tmp_path), "subscriptions", Decoding(), committed=committed)
+        task = absorb_task(tmp_path, committed=committed)
         found = list(absorb_batches(task, iter([batch])))
         assert [letter.offset for letter in _letters(found)] == letters
         (part,) = (partition_decoder.decode(value) for value in rows.values_of(found, rows.SEGMENT))
@@ -117,14 +118,27 @@ def test_what_was_refused_before_is_no_dead_letter_again_when_the_topic_is_read_
 
 def test_the_counts_of_a_partition_are_of_all_that_its_task_was_given(tmp_path: Path) -> None:
     batches = [records((b"a", {"filter": "x ="}), (b"b", None)), records((b"c", b"broken"), first=2), records()]
-    found = list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter(batches)))
+    found = list(absorb_batches(absorb_task(tmp_path), iter(batches)))
     counts = rows.total_counts(found)
     assert (counts.records, counts.dead_letters) == (3, 2)
     assert len(_letters(found)) == 2
 
 
+def test_of_very_many_records_that_are_refused_the_driver_gets_a_file(tmp_path: Path) -> None:
+    """A topic that was filled by another format has hundreds of thousands, more than the driver or Arrow can hold."""
+    batches = [records(*[(b"s", b"broken" * 100)] * 100, first=100 * n) for n in range(20)]
+    batches.append(records((b"s", {"filter": "v = 1"}), first=2_000))
+    task = absorb_task(tmp_path, spool=SpoolPlan(str(tmp_path / "spool"), 1_000))
+    found = list(absorb_batches(task, iter(batches)))
+    assert sum(batch.nbytes for batch in found) < 100 * 1_000, "the first batch's, and the name of the file"
+    assert [letter.offset for letter in _letters(list(spool.expand(iter(found))))] == list(range(2_000))
+    assert rows.total_counts(found).dead_letters == 2_000
+    (part,) = map(partition_decoder.decode, rows.values_of(found, rows.SEGMENT))
+    assert part.segment is not None
+
+
 def test_a_partition_without_records_makes_no_rows(tmp_path: Path) -> None:
-    assert list(absorb_batches(AbsorbTask(str(tmp_path), "subscriptions", Decoding()), iter([records()]))) == []
+    assert list(absorb_batches(absorb_task(tmp_path), iter([records()]))) == []
 
 
 def test_one_record_a_match_is_keyed_by_subscription_and_ranked(index: tuple[Path, int]) -> None:
@@ -194,7 +208,7 @@ def test_a_registry_that_does_not_answer_postpones_the_whole_batch(index: tuple[
     assert list(batches) == []
     keyed = records(*[(b"s", b"\0\0\0\0\7\2")] * 3)
     before = sorted((index[0] / "segments").iterdir())
-    found = list(absorb_batches(AbsorbTask(str(index[0]), "subscriptions", task.decoding), iter([keyed, keyed])))
+    found = list(absorb_batches(absorb_task(index[0], decoding=task.decoding), iter([keyed, keyed])))
     assert [batch.column(0).to_pylist() for batch in found] == [[rows.POSTPONED]]
     assert sorted((index[0] / "segments").iterdir()) == before
 
@@ -224,6 +238,29 @@ def test_spooled_rows_are_the_same_rows_in_the_same_order(index: tuple[Path, int
     assert len(_notifications(inline)) == 20 * 3 + 30
     spool.clear(index[0] / "spool")
     assert list((index[0] / "spool").iterdir()) == []
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_rows_are_the_same_wherever_spooling_begins_and_however_spark_puts_rows_together(
+    tmp_path: Path, together: bool
+) -> None:
+    """What goes by until then has a bound in all, and not each batch for itself."""
+    batches = [
+        rows.record_batch(rows.NOTIFICATION, [b"k"] * n, [b"%d" % (10 * n + i) for i in range(n)]) for n in (3, 2, 1, 4)
+    ]
+    expected = pa.Table.from_batches(batches).to_pylist()
+    for limit in range(0, sum(batch.nbytes for batch in batches) + 10, 5):
+        spooled = list(spool.bounded(SpoolPlan(str(tmp_path / "spool"), limit), iter(batches)))
+        passed = [batch for batch in spooled if not rows.values_of([batch], rows.SPOOL)]
+        assert sum(batch.nbytes for batch in passed[:-1]) <= limit
+        answers = [*spooled, rows.struct_row(rows.COUNTS, rows.Counts())]
+        if together:
+            answers = pa.Table.from_batches(answers).combine_chunks().to_batches()
+        (*found, counts) = [row for batch in spool.expand(iter(answers)) for row in batch.to_pylist()]
+        assert found == expected
+        assert counts["kind"] == rows.COUNTS
+    assert list((tmp_path / "spool").iterdir()) != []
+    assert stat.S_IMODE((tmp_path / "spool").stat().st_mode) == 0o700, "events are nobody else's"
 
 
 def test_a_replay_of_the_same_task_gives_the_same_bytes(index: tuple[Path, int]) -> None:

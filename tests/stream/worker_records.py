@@ -1,11 +1,17 @@
-"""Records as Spark's workers get them, for tests that call the workers' functions directly."""
+"""Records and tasks as Spark's workers get them, for tests that call the workers' functions directly."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+
+from stream.absorber import AbsorbTask
+from stream.decoding import Decoding
+from stream.spool import SpoolPlan
 
 RECORDS = pa.schema(
     [
@@ -31,3 +37,9 @@ def records(*entries: tuple[bytes | None, Any], partition: int = 0, first: int =
         for i, (key, value) in enumerate(entries)
     ]
     return pa.RecordBatch.from_pylist(table, schema=RECORDS)
+
+
+def absorb_task(index: Path, **changes: Any) -> AbsorbTask:
+    """Return the task of a micro-batch of subscriptions."""
+    plan = SpoolPlan(str(index / "spool" / "subscriptions"), 1 << 20)
+    return msgspec.structs.replace(AbsorbTask(str(index), "subscriptions", Decoding(), plan), **changes)
