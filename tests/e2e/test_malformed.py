@@ -76,7 +76,7 @@ def test_malformed_records_are_dead_letters_and_good_ones_beside_them_match(brok
     )
     events = _malformed([json.dumps(GOOD_EVENT).encode()], decode_event, seed=2)
     assert len({reason for _, reason in subscriptions}) >= 8, "the fuzz should meet many reasons"
-    with running_job(broker.bootstrap_servers, tmp_path, max_events_per_batch=100) as (job, client):
+    with running_job(broker.bootstrap_servers, tmp_path, max_events_per_batch=100, spool_bytes=10_000) as (job, client):
         topics = job.topics
         client.subscribe({"kept": GOOD_SUBSCRIPTION, "steady": {"filter": "carrier exists"}})
         client.send_all(topics.subscriptions, [(f"bad-{i}", value) for i, (value, _) in enumerate(subscriptions)])

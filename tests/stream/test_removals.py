@@ -78,6 +78,17 @@ def test_a_running_job_that_slept_ends_whether_it_has_gone_on_since_or_not(tmp_p
                 running.look(absorbed, end)
 
 
+def test_an_index_that_did_not_reach_what_was_there_when_it_began_has_not_held_all_since(
+    tmp_path: Path, clock: Clock
+) -> None:
+    """It ends again before it has caught up."""
+    running = stood_still(tmp_path, clock, DAY - 60)
+    assert running.forgotten({0: 7}) is None
+    running.look({0: 6}, {0: 9})
+    clock.now += 120
+    assert Removals(tmp_path, "subs", DAY, {0: 6}, clock.now).forgotten({0: 9}) is not None
+
+
 def test_a_job_that_slept_while_nothing_was_written_goes_on(tmp_path: Path, clock: Clock) -> None:
     running = stood_still(tmp_path, clock, 60)
     assert running.forgotten({0: 5}) is None

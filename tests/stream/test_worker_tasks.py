@@ -150,6 +150,28 @@ def test_one_record_a_match_is_keyed_by_subscription_and_ranked(index: tuple[Pat
     ]
 
 
+def test_an_event_gets_its_best_matches_as_many_as_are_set_unless_it_says_so_itself(index: tuple[Path, int]) -> None:
+    batch = records((None, {"x": 1}), (None, {"x": 1, "$top": 2}))
+    found = _notifications(list(match_batches(_task(*index, top=1), iter([batch]))))
+    assert [(body["event"]["offset"], body["subscription"]) for _, body in found] == [(0, "a"), (1, "a"), (1, "b")]
+
+
+def test_a_subscription_is_valid_by_the_timestamps_of_the_events(tmp_path: Path) -> None:
+    valid = {"filter": "x exists", "not_before": "2023-11-14T22:13:20.001Z", "not_after": "2023-11-14T22:13:20.002Z"}
+    part, _ = _absorb(tmp_path, records((b"s", valid)))
+    assert part.segment is not None
+    version = IndexWriter(tmp_path).publish([part.segment], [], {0: 1})
+    found = list(match_batches(_task(tmp_path, version), iter([records(*[(None, {"x": 1})] * 4)])))
+    assert [body["event"]["offset"] for _, body in _notifications(found)] == [1, 2]
+
+
+def test_the_body_of_an_event_in_avro_is_told_as_json(index: tuple[Path, int]) -> None:
+    schema = {"type": "record", "name": "E", "fields": [{"name": "x", "type": "long"}, {"name": "s", "type": "string"}]}
+    task = _task(*index, include_event=True, decoding=Decoding("avro", schema=json.dumps(schema)))
+    found = _notifications(list(match_batches(task, iter([records((None, b"\x02\x04ab"))]))))
+    assert [body["event_body"] for _, body in found] == [{"x": 1, "s": "ab"}] * 2
+
+
 def test_one_record_an_event_is_keyed_like_the_event_and_carries_its_body_when_asked(index: tuple[Path, int]) -> None:
     task = _task(*index, emit="event", include_event=True)
     ((key, body),) = _notifications(list(match_batches(task, iter([records((b"k", {"x": 1}), (None, {"y": 1}))]))))
@@ -163,9 +185,10 @@ def test_a_notification_is_one_line_however_the_event_in_it_was_written(index: t
     """Its values stay as they were written."""
     deep = b"[" * 60 + b"]" * 60
     pretty = b'{\r\n "x": 1.50,\n "n" : 12345678901234567,\n "s": "a\\n\\u00e9 b",\n "d": ' + deep + b"\n}\n"
+    returns = b'{"x":\r1.50,"n":12345678901234567,"s":"a\\n\\u00e9 b",\r"d":' + deep + b"}"
     plain = b'{ "x" : 1.50, "n": 1e3 }'
     task = _task(*index, emit=emit, include_event=True)
-    found = list(match_batches(task, iter([records((None, pretty), (None, plain))])))
+    found = list(match_batches(task, iter([records((None, pretty), (None, returns), (None, plain))])))
     values = rows.values_of(found, rows.NOTIFICATION)
     assert not any(b"\n" in value or b"\r" in value for value in values)
     compact = b'{"x":1.50,"n":12345678901234567,"s":"a\\n\\u00e9 b","d":' + deep + b"}"
