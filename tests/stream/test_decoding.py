@@ -22,6 +22,14 @@ def test_a_schema_file_that_is_missing_or_no_schema_is_refused_by_name(tmp_path:
     (tmp_path / "good.avsc").write_text('{"type": "record", "name": "R", "fields": []}')
     assert read_schema(tmp_path / "good.avsc") == '{"type": "record", "name": "R", "fields": []}'
     assert read_schema(None) is None
+    for text, said in (
+        (b'"string"', "its schema is 'string', and an event is a record"),
+        (b'{"type": "array", "items": "long"}', "its schema is 'array', and an event is a record"),
+        (b'{"type": "record", "name": "\xff"}', r"can't be read: .*; correct events\.schema_file"),
+    ):
+        (tmp_path / "other.avsc").write_bytes(text)
+        with pytest.raises(TocsinError, match=rf"the schema file \S+other\.avsc .*{said}"):
+            read_schema(tmp_path / "other.avsc")
 
 
 def test_properties_of_the_registry_are_text_and_unknown_ones_are_refused() -> None:
@@ -61,3 +69,12 @@ def test_every_decoder_of_the_job_is_guarded(format_: Format, monkeypatch: pytes
         event_decoder(decoding)(b"{}", None)
     with pytest.raises(Refused, match="ZeroDivisionError: so"):
         subscription_decoder(decoding)("s", b"{}")
+
+
+@pytest.mark.parametrize("format_", ["json", "avro", "avro_registry"])
+def test_every_decoder_of_the_job_heeds_the_limits(format_: Format) -> None:
+    decoding = Decoding(format=format_, registry=(("url", "http://127.0.0.1:1"),), limits=Limits(record_bytes=8))
+    with pytest.raises(Refused, match=r"limits\.record_bytes"):
+        event_decoder(decoding)(b" " * 9, None)
+    with pytest.raises(Refused, match=r"limits\.record_bytes"):
+        subscription_decoder(decoding)("s", b" " * 9)

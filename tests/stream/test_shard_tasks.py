@@ -210,20 +210,21 @@ def test_transactions_end_between_events_and_not_far_apart(tasks: list[MatchTask
 
 
 @pytest.mark.parametrize("number", range(len(SHARDS)), ids=lambda number: f"shards={SHARDS[number]}")
-def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
+def test_a_part_of_several_partitions_commits_the_offsets_of_each_event_that_it_has(
     tasks: list[MatchTask], number: int
 ) -> None:
     """The last events of a partition too: what a part has beyond its offsets would be matched again after a crash."""
-    batches = [records(*EVENTS, partition=partition) for partition in range(2)]
+    batches = [records(*EVENTS, partition=partition) for partition in range(3)]
     if SHARDS[number] == 1:
         answers = [answer for batch in batches for answer in through(tasks[number], [batch])]
     else:
         answers = through(tasks[number], batches, at_once=10_000)
+    end = dict.fromkeys(range(3), 100)
     written = len(of_kind(output(answers), rows.NOTIFICATION))
     assert written > 0
-    for most in range(1, written, written // 12):
-        parts = Parts(answers, {0: 100, 1: 100}, most, seconds=1e9)
-        reached, notifications = {0: 0, 1: 0}, 0
+    for most in range(1, written, written // 9):
+        parts = Parts(answers, end, most, seconds=1e9)
+        reached, notifications = dict.fromkeys(end, 0), 0
         while not parts.done:
             taken = of_kind(list(parts.rows()), rows.NOTIFICATION)
             now = reached | parts.offsets
@@ -232,7 +233,7 @@ def test_a_part_of_two_partitions_commits_the_offsets_of_each_event_that_it_has(
             assert max(now.values()) <= 100
             reached, notifications = now, notifications + len(taken)
             parts.accept()
-        assert reached == {0: 100, 1: 100}
+        assert reached == end
         assert notifications == written
 
 
