@@ -1,7 +1,8 @@
 """What a person is likely to have meant at the place where a filter text stops being one: codes and sentences.
 
 A sign of another language, a string in the wrong quotes, an open parenthesis: each hint is a function from the place to
-its answer, None when it has nothing to say. Those on words are in `schemas.filter_word_hints`.
+its answer, None when it has nothing to say. Those on words are in `schemas.filter_word_hints`, those on signs of other
+languages in `schemas.filter_sign_hints`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from schemas import filter_sign_hints as signs
 from schemas import filter_word_hints as words
 from schemas.filter_operands import unknown_function
 from schemas.filter_scene import Scene, quoted
 from schemas.filter_word_hints import Answer
-from schemas.filter_words import CALCULATIONS, RESERVED_WORDS, SIGNS, note_on
+from schemas.filter_words import CALCULATIONS, RESERVED_WORDS
 
 _VALUES: Final = ("STRING", "NUMBER", "BOOLEAN")
 
@@ -46,15 +48,6 @@ def _quote_inside(scene: Scene) -> Answer:
         "filter.syntax",
         f"{quoted(scene.found)} follows the end of a string; a quote inside a string is written twice, as in 'O''Hare'",
     )
-
-
-def _typographic(scene: Scene) -> Answer:
-    if scene.kind == "" and scene.found in "‘’‚‛“”„‟´«»":
-        return (
-            "filter.syntax",
-            f"{quoted(scene.found)} is no quote here; write strings in straight single quotes: 'JFK'",
-        )
-    return None
 
 
 def _weight(scene: Scene) -> Answer:
@@ -113,81 +106,6 @@ def _function(scene: Scene) -> Answer:
         if refused is not None:
             return refused.code, refused.message, scene.past[0].start_pos or 0
         return "filter.syntax", f"a function takes an attribute first, as in {scene.past[0]:.40}(name)"
-    return None
-
-
-def _comment(scene: Scene) -> Answer:
-    sign = "//" if scene.text.startswith("//", scene.start) else scene.found
-    if sign == "//" or (sign == "#" and scene.kind == ""):
-        return (
-            "filter.syntax",
-            f'"{sign}" begins no comment; write -- before one that ends its line, or /* and */ around it',
-        )
-    return None
-
-
-def _colon(scene: Scene) -> Answer:
-    """A colon, as casts have it, and query strings between an attribute and what it shall be."""
-    if scene.kind != "" or scene.found != ":":
-        return None
-    if scene.text.startswith("::", scene.start):
-        return (
-            "filter.syntax",
-            "a filter has no casts; compare the attribute with a value of the type it has, as in a = 1",
-        )
-    if scene.word_before in _PRESENCE:
-        word = _PRESENCE[scene.word_before]
-        return "filter.syntax", f'"{word}" stands after the attribute, as in delay {word}', scene.start_before
-    cure = next((cure for start, cure in _AFTER_COLON if re.match(start, scene.rest)), None)
-    if cure is not None and scene.operator_wanted:
-        return "operator.unknown", f'there is no operator ":"; {cure}'
-    return None
-
-
-_PRESENCE: Final = {"_exists_": "exists", "_missing_": "not exists"}
-"""What query strings have before a colon and the attribute after it."""
-
-_AFTER_COLON: Final = (
-    (r"[<>]", "a comparison has its sign alone, as in delay > 60"),
-    (r"[\[{]", "a range is written like delay between 20 and 60, or 20 < delay <= 60"),
-    (r"\(", "several values are listed with in, as in origin in ('JFK', 'LGA')"),
-    (r"\*(?![^\s)])", "that an attribute is there is asked with exists, as in gate exists"),
-    (r"/", "a regular expression follows matches, in single quotes, and fits the whole value"),
-    (r'"?[^\s()"]*[*?]', "a pattern with * and ? follows glob, as in file glob '*.tmp'"),
-)
-"""What query strings have after a colon, by its beginning, and what is written here."""
-
-
-def _parameter(scene: Scene) -> Answer:
-    if scene.kind == "" and scene.found in (":", "?", "$", "@") and scene.value_wanted:
-        return "filter.syntax", "a filter has no parameters; write the value itself, a text in single quotes"
-    return None
-
-
-def _sign(scene: Scene) -> Answer:
-    meant = SIGNS.get(scene.found) if scene.kind == "" else None
-    if meant is None:
-        return None
-    cased = ", and (?i) at its beginning to ignore case" * (scene.found in ("~*", "!~*"))
-    return "operator.unknown", f'there is no operator "{scene.found}"; did you mean "{meant}"{note_on(meant)}{cased}?'
-
-
-_MEMBER: Final = "a member of an object is written with a dot, as in geo.lat"
-
-
-def _bracket(scene: Scene) -> Answer:
-    """Brackets and arrows that lead into an object, and those that stand around a name or a whole filter."""
-    if scene.kind == "" and scene.found == "[" and scene.operator_wanted and scene.before_kind == "NAME":
-        return (
-            "filter.syntax",
-            f"{_MEMBER}, and what stands in an array are values of one attribute, whatever their places",
-        )
-    if scene.before_kind == "MINUS" and scene.text.startswith("->", scene.start_before):
-        return "filter.syntax", _MEMBER, scene.start_before
-    if scene.kind == "" and scene.found == "[" and "NAME" in scene.wanted:
-        return "filter.syntax", "names with anything but letters, digits, _ and dots between them are in double quotes"
-    if scene.kind == "" and scene.found == "{" and "NAME" in scene.wanted:
-        return "filter.syntax", "a filter is a text such as origin = 'JFK'; a tree in JSON is the member expression"
     return None
 
 
@@ -365,10 +283,10 @@ HINTS: Final = (
     *(
         _empty,
         _unclosed,
-        _typographic,
-        _comment,
-        _colon,
-        _parameter,
+        signs.typographic,
+        signs.comment,
+        signs.colon,
+        signs.parameter,
         words.statement,
         _weight,
         _list,
@@ -384,8 +302,8 @@ HINTS: Final = (
         words.time,
         words.truth,
         _function,
-        _sign,
-        _bracket,
+        signs.sign,
+        signs.bracket,
     ),
     *(
         _arithmetic,
