@@ -14,12 +14,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.timing import Stopwatch, fastest, no_collection
+from benchmarks.timing import Stopwatch, fastest
 from index.block.engine import BlockEngine
 from index.block.matcher import BlockMatcher, Words
 from index.block.reached import Touched, touched
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.uncollected import no_garbage_collection
 from schemas.records import Event, Subscription
 
 TOPS = (0, 10, 100)
@@ -115,7 +116,7 @@ class Built(NamedTuple):
 def build_block(subscriptions: Sequence[Subscription]) -> Built:
     """Build one segment; apart from the measuring, so that the caller can let go of the subscriptions before it."""
     watch = Stopwatch()
-    with no_collection():
+    with no_garbage_collection():
         parts = BlockEngine().build(subscriptions)
     return Built(parts, len(subscriptions), watch.read().cpu)
 

@@ -6,9 +6,10 @@ import ctypes
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
+
+from index.uncollected import no_garbage_collection
 
 Input = TypeVar("Input")
 
@@ -57,7 +58,7 @@ def fastest(
     """
     best = [Span(math.inf, math.inf)] * len(makers)
     began = time.perf_counter()
-    with no_collection():
+    with no_garbage_collection():
         for repetition in range(repetitions):
             if repetition and time.perf_counter() - began > seconds:
                 break
@@ -88,15 +89,3 @@ def give_back_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking millions of subscriptions while something is timed."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

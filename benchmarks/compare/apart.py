@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.compare.contender import Contender, Outcome, Unable
-from benchmarks.timing import Stopwatch, no_collection
+from benchmarks.timing import Stopwatch
+from index.uncollected import no_garbage_collection
 from schemas.errors import TocsinError
 from schemas.records import Event, Subscription
 
@@ -84,7 +85,7 @@ def _run(
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     try:
-        with no_collection():
+        with no_garbage_collection():
             contender = make()
             watch = Stopwatch()
             contender.build(subscriptions)

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.workloads.ads import ATTRIBUTES, Ads
 from benchmarks.workloads.draws import stream
-from benchmarks.workloads.workload import no_garbage_collection
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Expression, In, NotIn, Or
 from schemas.records import Event, Subscription
 from schemas.values import Value

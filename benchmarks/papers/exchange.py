@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.workloads.draws import popularity, stream
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Expression, In, Or
 from schemas.records import Event, Subscription
 

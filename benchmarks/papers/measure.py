@@ -6,7 +6,6 @@ work on the machine lengthens little.
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from index.classic.event_matcher import EventMatcher
 from index.classic.tree_matcher import TreeMatcher
 from index.engine import Engine, Matcher
 from index.event_block import EventBlock
+from index.uncollected import no_garbage_collection
 from schemas.records import Event, Subscription
 
 AT_LEAST = 1.5
@@ -61,12 +61,11 @@ class Timed(NamedTuple):
 
 
 def build(engine: Engine, subscriptions: Sequence[Subscription]) -> Built:
-    """Build and open a segment; the collector rests meanwhile, which would walk all subscriptions again and again."""
-    gc.disable()
-    begin = time.thread_time()
-    parts = engine.build(subscriptions)
-    seconds = time.thread_time() - begin
-    gc.enable()
+    """Build and open a segment."""
+    with no_garbage_collection():
+        begin = time.thread_time()
+        parts = engine.build(subscriptions)
+        seconds = time.thread_time() - begin
     size = sum(part.nbytes for part in parts.values())
     indexed = len(parts["owner_start"]) - 1 if "owner_start" in parts else 0
     return Built(engine.open(parts), seconds, size, indexed)

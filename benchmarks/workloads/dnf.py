@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.workloads.draws import Bools, Doubles, Int64s
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Expression, In, NotIn, Or
 from schemas.records import Subscription
 from schemas.values import Value

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.json_codec import decode_event, decode_subscription
 from schemas.records import Event, Subscription
 from stream.demo.flights import flight_events

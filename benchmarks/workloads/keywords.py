@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.workloads.draws import Bools, Doubles, Int64s, draw, first_distinct, popularity, stream
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Expression, In, Keywords
 from schemas.records import Event, Subscription
 

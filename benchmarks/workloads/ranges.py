@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.workloads.draws import Int64s, first_distinct, stream
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Range
 from schemas.records import Event, Subscription
 

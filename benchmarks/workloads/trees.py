@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.workloads.ads import MONTHS, Ads
 from benchmarks.workloads.draws import Bools, Int64s, draw, stream
-from benchmarks.workloads.workload import identifiers, no_garbage_collection
+from benchmarks.workloads.workload import identifiers
+from index.uncollected import no_garbage_collection
 from schemas.expression import And, Expression, In, Not, Or
 from schemas.records import Event, Subscription
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from schemas.records import Event, Subscription
@@ -31,15 +28,3 @@ class Workload(Protocol):
 def identifiers(count: int) -> list[str]:
     """Return ids of equal length, so that their order is that of the numbers."""
     return [f"s{number:08d}" for number in range(count)]
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Spare the collector from walking millions of live objects again and again while more are made."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
