@@ -29,7 +29,7 @@ from stream.metrics import Metrics
 from stream.preparation import Preparation, Prepared
 from stream.progress import Stopping
 from stream.query_plans import QueryPlans
-from stream.readiness import check_settings
+from stream.readiness import check_machine, check_settings
 from stream.reporter import Reporter
 from stream.rights import check_rights, needed_rights
 from stream.running_queries import RunningQueries
@@ -57,6 +57,7 @@ def run(settings: Settings) -> int:
     os.umask(0o077)  # index, checkpoint and log hold what users write: they are for this user, and so for Spark's
     check_settings(settings)
     clients.reach(settings)
+    check_machine(settings)
     Job(settings).run()
     return 0
 
@@ -123,6 +124,8 @@ class Job:
         prepared = Preparation(settings, self._place, self._checkpoint, ends, self._reporter.say).prepare()
         self._tell("starting Spark")
         spark = spark_session(settings)
+        if (page := spark.sparkContext.uiWebUrl) is not None:
+            self._reporter.say(f"Spark's page is at {page}")
         outputs = prepared.subscriptions_output, prepared.events_output
         queries = RunningQueries(spark, prepared.progress, outputs, self._stop, Path(settings.job.log_file))
         try:

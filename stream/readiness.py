@@ -19,7 +19,7 @@ SERVERS: Final = re.compile(r".*?\[?([0-9a-zA-Z%._:-]*)\]?:[0-9]+|", re.ASCII)
 
 
 def check_settings(settings: Settings) -> None:
-    """See that the job's files can be read and written, that its clients take their properties, and that Java is there.
+    """See that the job's files can be read and that its clients take their properties; nothing is left behind.
 
     Raises
     ------
@@ -39,6 +39,16 @@ def check_settings(settings: Settings) -> None:
                 f"kafka.bootstrap_servers has {server.strip()!r}, which Spark's Kafka source can't use: it wants host "
                 f"and port of each broker, like localhost:9092"
             )
+
+
+def check_machine(settings: Settings) -> None:
+    """See that the job's files can be written, that Java is there, and Spark's connector, which may be fetched.
+
+    Raises
+    ------
+    TocsinError
+        Something of it is not so; the sentence names the setting.
+    """
     for name, file in (("job.log_file", settings.job.log_file), ("job.metrics_file", settings.job.metrics_file)):
         if file is not None:
             _check_writable(name, Path(file))

@@ -282,9 +282,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=0, le=MANY)],
         Meta(description="Bytes of answers from which on a task writes them to a file instead of to the driver."),
     ] = 8_000_000
-    spark_ui: Annotated[bool, Meta(description="Whether Spark's web page is served, on a port that its log names.")] = (
-        False
-    )
+    spark_ui: Annotated[bool, Meta(description="Whether Spark's web page is served; the job says where.")] = False
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,11 +61,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def same_priority() -> Iterator[None]:
-    """No test lets all that follow in its process, Spark and brokers too, wait for everybody else."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
+def process_as_before() -> Iterator[None]:
+    """No test leaves its process, in which others follow, with another priority, folder, collector or signals."""
+    before = _process()
     yield
-    assert os.getpriority(os.PRIO_PROCESS, 0) == before, "what this test called in its own process gave way to others"
+    assert _process() == before, "what this test called in its own process changed it"
+
+
+def _process() -> dict[str, Any]:
+    return {
+        # lowered it stays lowered: all that follows, Spark and brokers too, would wait for everybody else
+        "priority": os.getpriority(os.PRIO_PROCESS, 0),
+        "folder": Path.cwd(),
+        "collects garbage": gc.isenabled(),
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)],
+    }
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -254,8 +253,7 @@ def test_the_job_works_with_these_rights_and_shows_no_secret_anywhere(
         assert [match["subscription"] for match in client.matches_of(place)] == ["s"]
         assert [letter["tocsin.reason"] for letter in client.letters] == ["filter.syntax"]
 
-        ui = f"http://127.0.0.1:{_ui_port(job)}"
-        pages = list(_pages(ui))
+        pages = list(_pages(_ui(job)))
         assert any("redacted" in page for page in pages)
         for page in pages:
             assert PASSWORD not in page
@@ -284,21 +282,11 @@ def test_the_job_works_with_these_rights_and_shows_no_secret_anywhere(
         job.clean_up()
 
 
-def _ui_port(job: JobUnderTest) -> int:
-    """Spark's page takes a free port; its Java machine listens there and answers HTTP."""
-    ports = {
-        connection.laddr.port
-        for process in job.members("org.apache.spark.deploy.SparkSubmit")
-        for connection in process.net_connections("tcp")
-        if connection.status == psutil.CONN_LISTEN
-    }
-    for port in ports:
-        try:
-            if '"spark"' in _get(f"http://127.0.0.1:{port}/api/v1/version", 5):
-                return int(port)
-        except (OSError, ValueError, HTTPException):
-            continue  # another of its ports
-    raise AssertionError(f"none of {ports} is Spark's page")
+def _ui(job: JobUnderTest) -> str:
+    """Return where Spark's page is, as the job has said."""
+    said = [str(json.loads(line)["message"]) for line in job.process.log.read_text().splitlines()]
+    (address,) = [words.split()[-1] for words in said if words.startswith("Spark's page is at ")]
+    return address
 
 
 def test_a_stop_while_the_brokers_do_not_answer_abandons_the_batch_which_runs_again(

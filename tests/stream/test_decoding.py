@@ -25,7 +25,7 @@ def test_a_schema_file_that_is_missing_or_no_schema_is_refused_by_name(tmp_path:
     for text, said in (
         (b'"string"', "its schema is 'string', and an event is a record"),
         (b'{"type": "array", "items": "long"}', "its schema is 'array', and an event is a record"),
-        (b'{"type": "record", "name": "\xff"}', r"can't be read: .*; correct events\.schema_file"),
+        (b'{"type": "record", "name": "\xff"}', r"is not UTF-8 text: .*; correct events\.schema_file"),
     ):
         (tmp_path / "other.avsc").write_bytes(text)
         with pytest.raises(TocsinError, match=rf"the schema file \S+other\.avsc .*{said}"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import TocsinError
-from stream.readiness import check_settings
+from stream.readiness import check_machine, check_settings
 from stream.settings import load_settings
 
 STRINGS = '"string"'
@@ -16,7 +16,11 @@ RECORDS = '{"type": "record", "name": "Flight", "fields": [{"name": "origin", "t
 
 def check(folder: Path, *overrides: str) -> None:
     usual = [f"job.log_file={folder / 'log' / 'spark.log'}"]
-    check_settings(load_settings(None, [*usual, *(text.replace("@", str(folder)) for text in overrides)], {}))
+    settings = load_settings(None, [*usual, *(text.replace("@", str(folder)) for text in overrides)], {})
+    before = sorted(folder.rglob("*"))
+    check_settings(settings)
+    assert sorted(folder.rglob("*")) == before, "brokers that are not there, or refuse the user, leave nothing behind"
+    check_machine(settings)
 
 
 def test_settings_that_a_job_can_run_with_pass(tmp_path: Path) -> None:
