@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schemas.errors import TocsinError
-from stream.commands.shared import NAMELESS
+from stream.commands.shared import unreadable
 from stream.console import console
 
 Progress = Callable[[int, int], None]
@@ -33,9 +33,7 @@ def open_lines(file: str) -> Iterator[BinaryIO]:
     try:
         lines = Path(file).open("rb")  # noqa: SIM115 - an OSError of the block below is not this one's
     except OSError as error:
-        raise TocsinError(
-            f"{file or NAMELESS} can't be read: {error.strerror}; give the path of a file, or - for stdin"
-        ) from error
+        raise unreadable(file, error) from error
     with lines:
         yield lines
 

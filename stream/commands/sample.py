@@ -16,6 +16,7 @@ from schemas.json_codec import decode_event
 from schemas.records import Event
 from stream import clients
 from stream.clients import reach
+from stream.commands.shared import unreadable
 from stream.decoding import event_decoder
 from stream.readiness import event_decoding
 
@@ -87,7 +88,7 @@ def _lines(name: str) -> Iterator[tuple[int, bytes]]:
             with Path(name).open("rb") as file:
                 yield from _filled(file)
     except OSError as error:
-        raise TocsinError(f"{name} can't be read: {error.strerror}; give the path of a file, or - for stdin") from error
+        raise unreadable(name, error) from error
 
 
 def _filled(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

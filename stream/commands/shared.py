@@ -30,8 +30,6 @@ LOWEST_PRIORITY = 19
 SHOWN, SHOWN_BEFORE = 100, 60
 """Characters of a refused line that are shown, and how many of them at most stand before the refused place."""
 
-NAMELESS = "a file without a name"
-
 SETTINGS_PANEL = "Settings"
 
 ConfigOption = Annotated[
@@ -149,14 +147,18 @@ def text_of(argument: str) -> str:
     return read_text(argument[1:], "@-")
 
 
+def unreadable(name: str, error: OSError, stdin: str = "-") -> TocsinError:
+    """Return the error of a file that can't be read; stdin is written as ``stdin`` where the file was named."""
+    named = name or "a file without a name"
+    return TocsinError(f"{named} can't be read: {error.strerror}; give the path of a file, or {stdin} for stdin")
+
+
 def read_text(name: str, stdin: str = "-") -> str:
     """Return a file's text, ``-`` meaning stdin, which the argument that named it writes as ``stdin``."""
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise TocsinError(
-            f"{name or NAMELESS} can't be read: {error.strerror}; give the path of a file, or {stdin} for stdin"
-        ) from error
+        raise unreadable(name, error, stdin) from error
     except UnicodeDecodeError as error:
         raise TocsinError(f"{name} is not UTF-8 text: {error}") from error
     need_utf8(text, name)
