@@ -8,6 +8,7 @@ so ``match`` asks for whole words and ``term`` for whole values.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from schemas.check import check_expression
@@ -80,8 +81,8 @@ def _least(body: dict[str, Any], branches: int, others: bool, path: str) -> int:
     An empty ``must`` or ``filter`` is nothing that must hold.
     """
     wanted = body.get("minimum_should_match", 0)
-    if isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
-        wanted = int(wanted[:9])  # as Elasticsearch takes it; nobody has so many branches
+    if isinstance(wanted, str) and re.fullmatch("[0-9]{1,9}", wanted):  # as Elasticsearch takes it
+        wanted = int(wanted)
     if type(wanted) is not int or wanted not in (0, min(1, branches), branches):
         raise unsupported(
             f"minimum_should_match is 0, 1 or the number of branches, and no more than there are; here are {branches}, "
