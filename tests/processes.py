@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import psutil
 
@@ -29,6 +29,22 @@ def living(is_ours: Callable[[psutil.Process], bool], words: str = "") -> list[p
             if ours and words in " ".join(process.cmdline()):
                 found.append(process)
     return found
+
+
+def outermost(found: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return those of these that none of them has started.
+
+    A child that a process is just starting has its command line until it runs its own: words alone may find both.
+    """
+    parents = {process.pid: _parent_of(process) for process in found}
+    return [process for process in found if parents[process.pid] not in parents]
+
+
+def _parent_of(process: psutil.Process) -> int | None:
+    """Return the id of its parent, nothing when it has ended meanwhile."""
+    with contextlib.suppress(psutil.Error):
+        return process.ppid()
+    return None
 
 
 def children_of(process: psutil.Process) -> list[psutil.Process]:

@@ -1,4 +1,4 @@
-"""Processes that end while a test looks at them are passed over, whatever it was about to ask."""
+"""Processes that end while a test looks at them are passed over, and so are those that are only being started."""
 
 from __future__ import annotations
 
@@ -46,3 +46,21 @@ def test_one_that_has_ended_has_no_command_no_children_and_takes_no_signal(
     assert processes.children_of(ended) == []
     processes.kill([ended, stays])
     assert sleepers[1].wait(30) == -9
+
+
+def test_a_child_with_its_parents_command_line_is_not_among_the_outermost(
+    sleepers: list[subprocess.Popen[bytes]],
+) -> None:
+    """As that of Java, which has Java's until it runs its own."""
+    forks = "import os, time; print(os.fork(), flush=True); time.sleep(60)"
+    alone = psutil.Process(sleepers[0].pid)
+    with subprocess.Popen([sys.executable, "-c", forks], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(max(int(parent.stdout.readline()), int(parent.stdout.readline())))
+        try:
+            found = processes.living(lambda process: process.pid in (child.pid, parent.pid, alone.pid))
+            assert {process.pid for process in found} == {child.pid, parent.pid, alone.pid}
+            assert {process.pid for process in processes.outermost(found)} == {parent.pid, alone.pid}
+        finally:
+            child.kill()
+            parent.kill()

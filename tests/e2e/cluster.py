@@ -16,7 +16,7 @@ import psutil
 import pyspark
 
 from stream.java import java_home
-from tests.processes import children_of, command_of
+from tests.processes import children_of, command_of, outermost
 
 HOST = "127.0.0.1"
 PATIENCE = 60.0
@@ -43,7 +43,7 @@ class StandaloneCluster:
     def executors(self) -> list[psutil.Process]:
         """Return the executors' JVMs, which the Worker has started."""
         children = [child for process in self._processes for child in children_of(psutil.Process(process.pid))]
-        return [child for child in children if "CoarseGrainedExecutorBackend" in command_of(child)]
+        return outermost([child for child in children if "CoarseGrainedExecutorBackend" in command_of(child)])
 
     def python_workers(self) -> list[psutil.Process]:
         """Return the Python processes below the executors: daemons and workers."""

@@ -269,6 +269,11 @@ class JobUnderTest:
         """
         return processes.living(lambda process: os.getsid(process.pid) == self.process.pid, words)
 
+    def member(self, words: str) -> psutil.Process:
+        """Return the one of them whose command line has these words, whatever it may be starting."""
+        (found,) = processes.outermost(self.members(words))
+        return found
+
     def workers(self) -> list[psutil.Process]:
         """Return the worker daemon and the workers that it has forked."""
         return self.members("-m stream.daemon")

@@ -32,8 +32,7 @@ def test_ctrl_c_while_spark_starts_ends_the_job_in_silence(broker: Any, tmp_path
 def test_the_death_of_java_is_told_in_a_sentence_and_leaves_nothing_running(broker: Any, tmp_path: Path) -> None:
     with running_job(broker.bootstrap_servers, tmp_path) as (job, client):
         client.publish([{"a": 1}])
-        (java,) = job.members("org.apache.spark.deploy.SparkSubmit")
-        java.kill()
+        job.member("org.apache.spark.deploy.SparkSubmit").kill()
         assert job.process.wait(60) == 1
         job.await_gone()
         told = job.process.tail(1)

@@ -139,7 +139,7 @@ def test_workers_and_daemon_that_die_are_replaced_while_the_driver_goes_on(excha
 
 def test_a_compaction_that_dies_is_started_again(exchange: Exchange) -> None:
     job = exchange.job
-    (first,) = job.members("index.compaction_process")
+    first = job.member("index.compaction_process")
     first.kill()
     wait_for(
         lambda: "the compaction ended with code -9 and is started again in 1 s" in job.process.log.read_text(), PATIENCE
