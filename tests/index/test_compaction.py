@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +19,10 @@ from index import compaction
 from index.block.engine import BlockEngine
 from index.compaction import compact, due, startable, watch
 from index.compaction_process import DAMAGED
+from index.directory import IndexDirectory
 from index.engine import Engine
 from index.files import names
+from index.garbage import UNPUBLISHED_SECONDS
 from index.manifest import latest, versions
 from index.merge_policy import MergePlan
 from index.reader import IndexReader
@@ -158,12 +161,16 @@ def run(index: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stderr=subprocess.PIPE)
 
 
-def test_one_pass_merges_what_is_due(tmp_path: Path) -> None:
+def test_one_pass_merges_what_is_due_and_removes_what_a_writer_has_left(tmp_path: Path) -> None:
+    info = write_segment(tmp_path, BlockEngine(), [Subscription("left", In("a", ("x",)))])
+    left = tmp_path / "segments" / IndexDirectory.of(tmp_path).segment(info.name).name
+    os.utime(left, (0.0, time.time() - 2 * UNPUBLISHED_SECONDS))
     for i in range(9):
         publish(tmp_path, BlockEngine(), f"s{i}")
     process = run(tmp_path)
     assert process.wait(PATIENCE) == 0
     assert [entry.segment.count for entry in latest(tmp_path).segments] == [9]
+    assert not left.exists()
 
 
 def test_damage_ends_the_process_with_a_sentence(tmp_path: Path) -> None:

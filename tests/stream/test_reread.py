@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from schemas.errors import TocsinError
-from stream import clients, reread
+from stream import clients, pieces, reread
 from stream.checkpoint import UnreadableCheckpoint, batch_start_offsets
 from stream.reread import Rereader, read_ranges
 from stream.settings import Settings, load_settings
@@ -85,6 +85,44 @@ def test_much_is_passed_on_piece_by_piece(settings: Settings, topic: str, monkey
     assert [tuple(row.values()) for batch in found for row in batch.to_pylist()] == [COMMITTED, *OTHERS]
 
 
+@pytest.mark.parametrize(("most", "wanted"), [(1, [1, 1, 1, 1]), (2, [1, 2, 1]), (1 << 20, [1, 3])])
+def test_records_are_passed_on_from_so_many_bytes_on(
+    settings: Settings, topic: str, most: int, wanted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come one by one; values of one byte, and of none at last."""
+
+    def one_at_hand(consumer: Consumer, seconds: float, _: int) -> list[Message]:
+        message = consumer.poll(seconds)
+        return [] if message is None else [message]
+
+    monkeypatch.setattr(clients, "records_at_hand", one_at_hand)
+    monkeypatch.setattr(pieces, "BYTES_AT_ONCE", most)
+    lengths = [batch.num_rows for batch in _read(settings, topic, (0, 0, 4), (1, 0, 3))]
+    assert [length for length in lengths if length] == wanted, "nothing comes with the end of a transaction"
+
+
+def test_no_consumer_is_left_open(settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where reading fails, or whoever reads wants no more."""
+    made: list[Consumer] = []
+
+    def consumer(configuration: clients.Configuration) -> Consumer:
+        made.append(Consumer(configuration))
+        return made[-1]
+
+    monkeypatch.setattr(reread, "Consumer", consumer)
+    monkeypatch.setattr(reread, "RECORDS_AT_ONCE", 1)
+    wants_no_more = _read(settings, topic, (1, 0, 3))
+    next(wants_no_more)
+    wants_no_more.close()
+    list(_read(settings, topic, (0, 0, 4)))
+    with pytest.raises(KafkaException):
+        list(_read(settings, topic, (1, 7, 9)))
+    assert len(made) == 3
+    for left in made:
+        with pytest.raises(RuntimeError, match="closed"):
+            left.assignment()
+
+
 def test_records_that_are_not_there_any_more_are_not_passed_over(settings: Settings, topic: str) -> None:
     with pytest.raises(KafkaException):
         list(_read(settings, topic, (1, 7, 9)))
@@ -107,7 +145,7 @@ def test_a_batch_begins_where_the_one_before_ends_and_the_first_where_the_query_
         batch_start_offsets(checkpoint, 0, "t")
 
 
-def _read(settings: Settings, topic: str, *ranges: tuple[int, int, int]) -> Iterator[pa.RecordBatch]:
+def _read(settings: Settings, topic: str, *ranges: tuple[int, int, int]) -> Generator[pa.RecordBatch, None, None]:
     rows = [dict(zip(("partition", "begin", "end"), one, strict=True)) for one in ranges]
     configuration = clients.reader(settings) | {"auto.offset.reset": "error"}
-    return read_ranges(configuration, topic, iter([pa.RecordBatch.from_pylist(rows)]))
+    yield from read_ranges(configuration, topic, iter([pa.RecordBatch.from_pylist(rows)]))
