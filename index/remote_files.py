@@ -193,7 +193,7 @@ def _explained(path: RemotePath | str) -> Iterator[None]:
         raise DamagedFile(path, "no such object", "the object") from None
     except AlreadyExistsError:
         raise FileExistsError from None
-    except BaseError as error:
+    except (BaseError, ValueError) as error:  # the latter of an address that is none
         told = first_line(error).partition(": <?xml")[0]
         raise TocsinError(
             f"{path} can't be reached: {told}. See that the address is right, that the store answers, and that the "

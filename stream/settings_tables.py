@@ -63,6 +63,13 @@ Listen = Annotated[
     ),
 ]
 LocalFolder = Annotated[str, _spelled(r"(?!(?s:.*)://)(?s:.+)", "a folder's path")]
+IndexFolder = Annotated[
+    str,
+    _spelled(
+        r"(?!(?s:.*)://)(?s:.+)|[A-Za-z0-9]+://[^\s/?#]+(/[^?#\r\n]*)?",
+        "a folder's path or an address like s3://bucket/prefix",
+    ),
+]
 MANY = 10**12
 """More than anybody means, and what workers and Java hold in 64 bits."""
 INT32_MAX = 2**31 - 1
@@ -182,10 +189,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "tocsin"
     index_dir: Annotated[
-        Text,
+        IndexFolder,
         Meta(
-            description="Folder of the index, on a cluster one that all hosts share; or an address in an object store, "
-            "such as s3://bucket/prefix."
+            description="Folder of the index, on a cluster one that all hosts share; or its address in an object store."
         ),
     ] = "tocsin-data/index"
     checkpoint_dir: Annotated[

@@ -57,7 +57,8 @@ def publish(
                 run.send_all(lines, tell)
         finally:  # counts what was acknowledged until the sender was closed, also after Ctrl-C
             skipped = f", skipped {counted(run.skipped, 'bad line')}" if run.skipped else ""
-            say(f"published {counted(sender.acknowledged, 'event')} to {settings.topics.events}{skipped}")
+            keyless = f"; {run.keyless:,} without {key_field!r}, and so without a key" if run.keyless else ""
+            say(f"published {counted(sender.acknowledged, 'event')} to {settings.topics.events}{skipped}{keyless}")
 
 
 class _Run:
@@ -74,6 +75,7 @@ class _Run:
         self._due = 0.0  # on the clock of time.monotonic(), when the next event may go
         self.sent = 0
         self.skipped = 0
+        self.keyless = 0
 
     def send_all(self, lines: BinaryIO, tell: Progress) -> None:
         """Send every line that is an event, no faster than the rate."""
@@ -108,8 +110,11 @@ class _Run:
             self._sender.serve(left)
 
     def _key(self, event: Event) -> bytes | None:
-        values = event.attributes.get(self._key_field, ()) if self._key_field is not None else ()
+        if self._key_field is None:
+            return None
+        values = event.attributes.get(self._key_field, ())
         if not values:
+            self.keyless += 1
             return None
         first = values[0]
         return (str(first).lower() if isinstance(first, bool) else str(first)).encode()

@@ -86,6 +86,7 @@ def test_publish_sends_each_line_with_its_key(fresh: CommandLine, tmp_path: Path
     result = fresh("publish", str(file), "--key-field", "geo.id")
     assert (result.returncode, result.stdout) == (0, "")
     assert "published 4 events" in result.stderr
+    assert result.stderr.endswith("; 1 without 'geo.id', and so without a key\n")
     keyed = sorted(fresh.records(fresh.events), key=lambda record: str(record[0]))
     assert keyed == [
         (None, {"n": 2}),
