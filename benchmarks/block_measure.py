@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from benchmarks.timing import Stopwatch, fastest
 from index.block.engine import BlockEngine
-from index.block.matcher import BlockMatcher, Words
+from index.block.matcher import BlockMatcher
 from index.block.reached import Touched, touched
+from index.block.spans import Words
 from index.engine import Parts
 from index.event_block import EventBlock
 from index.uncollected import no_garbage_collection

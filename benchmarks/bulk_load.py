@@ -13,21 +13,20 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import threading
 import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
-import psutil  # type: ignore[import-untyped]
+import psutil
 from confluent_kafka import Consumer, Producer
 from rich.console import Console
 
 from benchmarks.bulk_records import SLICE, matching_event, records, sample
-from benchmarks.bulk_report import report
+from benchmarks.bulk_report import Memory, Outcome, Phases, report
 from benchmarks.command import count, parser, run
 from benchmarks.kept import require_folder
+from benchmarks.watch import Watch
 from index.block.engine import BlockEngine
 from index.manifest import latest
 from index.segment import Rows, Segment, write_rows
@@ -45,64 +44,24 @@ TOLD_SECONDS = 20.0
 """Pause between two lines about a load that is under way."""
 
 
-class Phases(msgspec.Struct):
-    """Microseconds of one core a subscription, measured on one worker's share."""
-
-    decode: float
-    columns: float
-    build: float
-    write: float
-
-
-class Memory(msgspec.Struct):
-    """The most megabytes at any one time, the index's pages counted once, and those that are not pages of files."""
-
-    all: float
-    private: float
-
-
-class Outcome(msgspec.Struct):
-    """One row of the table."""
-
-    size: int
-    text: bool
-    load_seconds: float
-    restart_seconds: float | None
-    phases: Phases
-    memory: Memory
-    restart_memory: Memory | None
-    segments: int
-    bytes_by_part: dict[str, float]
-    """Bytes a subscription: the engine's arrays, ids, bodies and labels."""
-
-
-class MemoryWatch:
-    """Samples the memory of a process and all below it."""
+class MemoryWatch(Watch):
+    """Samples the memory of a process and all below it, while the block runs."""
 
     def __init__(self, pid: int) -> None:
+        super().__init__(pause=1.0)
         self._process = psutil.Process(pid)
-        self._end = threading.Event()
         self.most = Memory(0.0, 0.0)
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
 
-    def close(self) -> Memory:
-        """Return the most there was."""
-        self._end.set()
-        self._thread.join()
-        return self.most
-
-    def _watch(self) -> None:
-        while not self._end.wait(1.0):
-            share = private = 0
-            for process in self._family():
-                try:
-                    info = process.memory_full_info()
-                except psutil.Error:
-                    continue
-                share += info.pss
-                private += info.uss
-            self.most = Memory(max(self.most.all, share / 1e6), max(self.most.private, private / 1e6))
+    def _look(self) -> None:
+        share = private = 0
+        for process in self._family():
+            try:
+                info = process.memory_full_info()
+            except psutil.Error:
+                continue
+            share += info.pss
+            private += info.uss
+        self.most = Memory(max(self.most.all, share / 1e6), max(self.most.private, private / 1e6))
 
     def _family(self) -> list[psutil.Process]:
         try:
@@ -182,22 +141,19 @@ def _first_match(settings: Settings, folder: Path, seed: int, console: Console) 
     producer = Producer(clients.producer(settings))
     producer.produce(settings.topics.events, matching_event(seed))
     producer.flush()
-    with JobProcess(settings, folder) as job:
-        began = time.monotonic()
-        watch = MemoryWatch(job.pid)
-        told = began
+    with JobProcess(settings, folder) as job, MemoryWatch(job.pid) as memory:
+        began = told = time.monotonic()
         while (message := consumer.poll(0.2)) is None or message.error() is not None:
             job.check()
             if time.monotonic() - began > READY_SECONDS:
                 raise TimeoutError(job.tail())
             if time.monotonic() - told > TOLD_SECONDS:
                 told = time.monotonic()
-                console.print(f"  {told - began:.0f} s: {job.last_words()}, {watch.most}")
+                console.print(f"  {told - began:.0f} s: {job.last_words()}, {memory.most}")
         seconds = time.monotonic() - began
         time.sleep(1.0)
-        memory = watch.close()
     consumer.close()
-    return seconds, memory
+    return seconds, memory.most
 
 
 def _phases(folder: Path, seed: int, text: bool, count: int) -> Phases:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib
+import msgspec
 from rich.table import Table
 
 matplotlib.use("Agg")
@@ -17,18 +18,45 @@ from benchmarks.picture import save
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from benchmarks.bulk_load import Outcome
-
 HEIGHT = 0.35
 """Of a bar; subscriptions are 1 apart."""
 
 PHASES = ("decode", "columns", "build", "write")
 
 
+class Phases(msgspec.Struct):
+    """Microseconds of one core a subscription, measured on one worker's share."""
+
+    decode: float
+    columns: float
+    build: float
+    write: float
+
+
+class Memory(msgspec.Struct):
+    """The most megabytes at any one time, the index's pages counted once, and those that are not pages of files."""
+
+    all: float
+    private: float
+
+
+class Outcome(msgspec.Struct):
+    """One row of the table."""
+
+    size: int
+    text: bool
+    load_seconds: float
+    restart_seconds: float | None
+    phases: Phases
+    memory: Memory
+    restart_memory: Memory | None
+    segments: int
+    bytes_by_part: dict[str, float]
+    """Bytes a subscription: the engine's arrays, ids, bodies and labels."""
+
+
 def report(outcome: Outcome, console: Console) -> None:
     """Put a row in the place of an earlier one of its kind; print the table and draw the picture."""
-    from benchmarks.bulk_load import Outcome
-
     file = RESULTS / "bulk_load.json"
     rows = [row for row in read_rows(file, Outcome) if (row.size, row.text) != (outcome.size, outcome.text)] + [outcome]
     rows.sort(key=lambda row: (row.text, row.size))
@@ -65,7 +93,7 @@ def _form(row: Outcome) -> str:
 def _draw(rows: list[Outcome], file: Path) -> None:
     """Draw the seconds to the first match, after a load and after a restart."""
     figure, axes = pyplot.subplots(figsize=(9, 0.7 * len(rows) + 1.6))
-    kinds = {
+    kinds: dict[str, list[float | None]] = {
         "load": [row.load_seconds for row in rows],
         "restart over the index": [row.restart_seconds for row in rows],
     }

@@ -13,64 +13,22 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
-import msgspec
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.command import amount, amount_or_none, count, parser, run
+from benchmarks.end_to_end_report import Measurement, Phases, draw, ms, store, table
 from benchmarks.flights import Standing, flights, standing
 from benchmarks.job import BenchJob
-from benchmarks.kept import RESULTS, read_rows, require_folder, write_json
+from benchmarks.kept import RESULTS, require_folder
 from benchmarks.load import Load
-from benchmarks.picture import draw_end_to_end
 from stream.demo.workload import Workload
 from stream.reporter import MetricsRecord
 
 RATES = (500, 1_000, 2_000)
 BACKLOG = "backlog drained"
 BACKLOG_SECONDS = 25
-FILE = RESULTS / "end_to_end.json"
-
-
-class Phases(msgspec.Struct):
-    """Milliseconds a micro-batch, on average over a measurement.
-
-    Attributes
-    ----------
-    wait, spark, commit
-        One after the other: the wait for the index, Spark's job, the transaction.
-    decode, match, encode
-        The workers' own times in Spark's job, summed over its tasks.
-    trigger
-        The whole by Spark's own clock, of one batch a second, since the job tells Spark's progress as often; where few
-        batches take long it may be less than its parts, which are of all of them.
-    """
-
-    batches: int
-    events_a_batch: float
-    wait: float
-    spark: float
-    commit: float
-    decode: float
-    match: float
-    encode: float
-    trigger: float | None
-
-
-class Measurement(msgspec.Struct):
-    """One row of the table."""
-
-    subscriptions: int
-    load: str
-    events_per_second: float
-    matches_per_second: float
-    p50: float | None
-    p99: float | None
-    lag: int
-    phases: Phases
 
 
 def main() -> None:
@@ -80,18 +38,9 @@ def main() -> None:
     console = Console(width=170)
     workload = flights(max(options.subscriptions), console)
     for size in options.subscriptions:
-        rows = store(FILE, _measure(workload, size, options, console))
-        draw_end_to_end(rows, RESULTS / "end_to_end.png")
-    console.print(_table(rows))
-
-
-def store(file: Path, fresh: list[Measurement]) -> list[Measurement]:
-    """Put the measurements of one size in the place of the older ones of that size, and return all."""
-    sizes = {row.subscriptions for row in fresh}
-    rows = [row for row in read_rows(file, Measurement) if row.subscriptions not in sizes] + fresh
-    rows.sort(key=lambda row: row.subscriptions)
-    write_json(file, rows)
-    return rows
+        rows = store(RESULTS / "end_to_end.json", _measure(workload, size, options, console))
+        draw(rows, RESULTS / "end_to_end.png")
+    console.print(table(rows))
 
 
 def _measure(workload: Workload, count: int, options: argparse.Namespace, console: Console) -> list[Measurement]:
@@ -101,7 +50,7 @@ def _measure(workload: Workload, count: int, options: argparse.Namespace, consol
         rows = [_steady(count, rate, options.seconds, it) for rate in RATES]
         rows.append(_backlog(count, rows[-1], it.job, it.load))
     for row in rows:
-        console.print(f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {_ms(row.p50)}, p99 {_ms(row.p99)}")
+        console.print(f"  {row.load}: {row.events_per_second:,.0f} events/s, p50 {ms(row.p50)}, p99 {ms(row.p99)}")
     return rows
 
 
@@ -145,10 +94,10 @@ def _phases(records: list[MetricsRecord]) -> Phases:
     batches = max(1, sum(record.metrics.batches for record in records))
 
     def mean(name: str) -> float:
-        return sum(getattr(record.metrics, name) for record in records) / batches / 1e6
+        return float(sum(getattr(record.metrics, name) for record in records)) / batches / 1e6
 
     def worker_mean(name: str) -> float:
-        return sum(getattr(record.metrics.counts, name) for record in records) / batches / 1e6
+        return float(sum(getattr(record.metrics.counts, name) for record in records)) / batches / 1e6
 
     triggers = [record.spark_ms["triggerExecution"] for record in records if "triggerExecution" in record.spark_ms]
     return Phases(
@@ -162,30 +111,6 @@ def _phases(records: list[MetricsRecord]) -> Phases:
         encode=worker_mean("encode_ns"),
         trigger=float(np.mean(triggers)) if triggers else None,
     )
-
-
-def _table(rows: list[Measurement]) -> Table:
-    table = Table(title="From publish to notification, ms; phases are means of a micro-batch")
-    names = ("subscriptions", "load", "events/s", "matches/s", "p50", "p99", "events a batch", "trigger", "Spark job")
-    for name in (*names, "decode", "match", "encode", "commit", "wait"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        phases = row.phases
-        table.add_row(
-            f"{row.subscriptions:,}",
-            row.load,
-            f"{row.events_per_second:,.0f}",
-            f"{row.matches_per_second:,.0f}",
-            *(_ms(value) for value in (row.p50, row.p99)),
-            f"{phases.events_a_batch:.0f}",
-            *(_ms(value) for value in (phases.trigger, phases.spark)),
-            *(f"{value:.1f}" for value in (phases.decode, phases.match, phases.encode, phases.commit, phases.wait)),
-        )
-    return table
-
-
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0f}"
 
 
 def _options() -> argparse.Namespace:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
 from benchmarks.kept import RESULTS, write, write_json
-from benchmarks.picture import draw_time_lines
-from benchmarks.time_line import Batch
+from benchmarks.picture import save
+from benchmarks.time_line import PHASES, Batch
 
 WANTED = "p50 at most 150 ms, p99 at most 400 ms, the first event after five idle minutes at most 500 ms"
 SLOW = 0.99
 """The slow batch of the picture takes longer than this part of them."""
+
+AFTER_COMMIT = ("delivery", "end")
+"""Phases that begin together, at the commit."""
 
 
 class Latency(msgspec.Struct):
@@ -77,7 +86,7 @@ def report(result: Result, batches: list[Batch], console: Console) -> None:
     write(RESULTS / "latency.md", _markdown(result))
     by_total = sorted(batches, key=lambda batch: batch.total)
     chosen = {"a median batch": len(batches) // 2, "a slow batch (p99)": int(SLOW * (len(batches) - 1))}
-    draw_time_lines({name: by_total[place] for name, place in chosen.items()}, RESULTS / "latency.png")
+    _draw({name: by_total[place] for name, place in chosen.items()}, RESULTS / "latency.png")
 
 
 def _heading(result: Result) -> str:
@@ -131,3 +140,22 @@ def _markdown(result: Result) -> str:
         "![A median batch and a slow one](latency.png)",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _draw(batches: dict[str, Batch], file: Path) -> None:
+    """Draw the phases of some batches one under the other, each from its beginning to its end."""
+    figure, panels = pyplot.subplots(len(batches), 1, figsize=(11, 4.6 * len(batches)), squeeze=False)
+    for axes, (name, batch) in zip(panels[:, 0], batches.items(), strict=True):
+        at, committed = 0.0, sum(length for phase, length in batch.phases.items() if phase not in AFTER_COMMIT)
+        for phase, length in batch.phases.items():
+            start = committed if phase in AFTER_COMMIT else at
+            axes.barh(PHASES[phase], length, left=start, color="tab:gray" if phase == "end" else "tab:blue")
+            axes.text(start + length, PHASES[phase], f" {length:.1f}", va="center", fontsize=7)
+            at += length
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", labelsize=8)
+        axes.set_xlabel("milliseconds since the oldest event of the batch was published")
+        axes.set_title(f"{name}: {batch.events} events, {batch.total:.0f} ms to the arrival of the median one")
+        axes.margins(x=0.08)
+    figure.tight_layout()
+    save(figure, file)

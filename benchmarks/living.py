@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import psutil  # type: ignore[import-untyped]
+import psutil
 from confluent_kafka import Producer
 from rich.console import Console
 
@@ -214,7 +214,7 @@ class _Answers(Watch):
 
     def _look(self) -> None:
         for message in clients.records_at_hand(self._consumer, 0.02):
-            if message.error() is None and (key := message.key().decode()).startswith(PROBE):
+            if message.error() is None and (key := (message.key() or b"").decode()).startswith(PROBE):
                 self.arrived.setdefault(key, time.time())
 
     def __exit__(self, *error: object) -> None:

@@ -94,7 +94,7 @@ class Clock:
                     continue
                 now = time.time()
                 self.notifications += 1
-                answer = decode(message.value())
+                answer = decode(message.value() or b"")
                 if answer.rank == 1:
                     event = answer.event
                     self.arrivals.append(Arrival(event.time.timestamp(), now, event.partition, event.offset))

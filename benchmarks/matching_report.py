@@ -12,6 +12,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.lines import Line2D
 
 from benchmarks.block_measure import CHUNK, BlockResult, Cost
 from benchmarks.kept import write
@@ -207,7 +208,7 @@ def draw(rows: Sequence[Measured], file: Path) -> None:
         panel.set(title=name, xscale="log", yscale="log", xlabel="subscriptions", ylabel="milliseconds an event")
         panel.grid(visible=True, which="both", alpha=0.2)
     figure.tight_layout(rect=(0, LEGEND / figure.get_figheight(), 1, 1))
-    handles = [pyplot.Line2D([], [], color=colour, label=label, **_style(label)) for label, colour in colours.items()]
+    handles = [Line2D([], [], color=colour, label=label, **_style(label)) for label, colour in colours.items()]
     figure.legend(handles=handles, loc="lower center", ncols=len(handles))
     save(figure, file, dpi=100)
 

@@ -17,7 +17,7 @@ from multiprocessing.synchronize import Barrier
 from threading import BrokenBarrierError
 
 import msgspec
-import psutil  # type: ignore[import-untyped]
+import psutil
 from rich.console import Console
 from rich.table import Table
 

@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from index import merge_policy
+from index import merge_policy, statistics_store
 from index.directory import AnyPath, IndexDirectory
 from index.engine import Engine
 from index.garbage import SUPERSEDED_SECONDS, UNPUBLISHED_SECONDS, collect
 from index.manifest import SegmentEntry, latest
 from index.merge import merge
 from index.merge_policy import MergePlan, SegmentStat
-from index.observed import store
 from schemas.errors import TocsinError
 
 MERGES_AT_ONCE = 2
@@ -133,7 +132,7 @@ def _merge(
 def _fold(directory: AnyPath | IndexDirectory) -> None:
     """Fold the increments of statistics; merging can do without, for example on a full disk."""
     with contextlib.suppress(TocsinError):
-        store.fold(directory)
+        statistics_store.fold(directory)
 
 
 def _pause(running: dict[Future[int | None], MergePlan], seconds: float) -> None:

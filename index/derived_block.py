@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from index.byte_rows import ByteRows
+from index.column import Column
 from index.derivations import Family
-from index.derived_columns import Column, columns_of
+from index.derived_columns import columns_of
 from index.event_block import EventBlock
 from index.kernel import kernel
 from index.numbers import NumberPairs

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from index.column import Column, Entries
 from index.derivations import Family
 from index.derived_numbers import NONE, WHOLE, Results, numeric_results
 from index.event_block import EventBlock
@@ -28,51 +27,6 @@ _TILE = 1 << 17
 
 _MULTIPLIER = np.uint64(secrets.randbits(64) | 1)
 """Of the hash under which results are interned: nobody can choose values that collide, and no answer depends on it."""
-
-
-class Entries(NamedTuple):
-    """Which events have which values of a column.
-
-    Attributes
-    ----------
-    event
-        int32 [entries], ascending for each member of the family.
-    place
-        int32 [entries], a value of the column; none twice in an event.
-    weight
-        float64 [entries], what the heaviest of the values weighs that it was derived from.
-    """
-
-    event: Int32s
-    place: Int32s
-    weight: Float64s
-
-    def take(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Entries:
-        """Return some of the entries."""
-        return Entries(self.event[chosen], self.place[chosen], self.weight[chosen])
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """A family's attributes over one block, or some of them, or one of the block's own without its booleans.
-
-    Attributes
-    ----------
-    numbers, texts
-        The values, numbers before texts, distinct for each member.
-    member
-        int32 [values], whose value it is, ascending among numbers as among texts.
-    entries
-        Who has them, member by member.
-    """
-
-    numbers: ExactNumbers
-    texts: list[str]
-    member: Int32s
-    entries: Entries
-
-    def __len__(self) -> int:
-        return len(self.member)
 
 
 def columns_of(block: EventBlock, source: Family | str) -> tuple[Column, ...]:

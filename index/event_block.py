@@ -19,8 +19,8 @@ from schemas.records import Event
 from schemas.values import Value
 
 if TYPE_CHECKING:
+    from index.column import Column
     from index.derivations import Family
-    from index.derived_columns import Column
 
 NO_TIME = np.iinfo(np.int64).min
 """Stands in ``EventBlock.time`` for an event without a time."""

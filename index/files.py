@@ -5,7 +5,9 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,9 @@ from index.damaged_file import DamagedFile
 from index.local_files import TEMPORARY, Bytes, Check
 from index.remote_path import RemotePath
 
+if TYPE_CHECKING:
+    from index.remote_files import RemoteFiles
+
 __all__ = ["TEMPORARY", "Bytes", "DamagedFile", "Location"]
 
 Location = Path | RemotePath
@@ -23,12 +28,12 @@ Location = Path | RemotePath
 
 def make_folder(path: Location) -> None:
     """Make a folder that only its owner may enter; parents are made as needed and an existing folder is left alone."""
-    return local_files.make_folder(path) if isinstance(path, Path) else path.files.make_folder(path)
+    return local_files.make_folder(path) if isinstance(path, Path) else _store(path.root).make_folder(path)
 
 
 def write_new(path: Location, chunks: Iterable[Bytes]) -> None:
     """Write a file under a name that nobody else uses; it is durable, and visible as a whole, when the call returns."""
-    return local_files.write_new(path, chunks) if isinstance(path, Path) else path.files.write_new(path, chunks)
+    return local_files.write_new(path, chunks) if isinstance(path, Path) else _store(path.root).write_new(path, chunks)
 
 
 def create_exclusive(path: Location, content: bytes) -> bool:
@@ -39,7 +44,7 @@ def create_exclusive(path: Location, content: bytes) -> bool:
     return (
         local_files.create_exclusive(path, content)
         if isinstance(path, Path)
-        else path.files.create_exclusive(path, content)
+        else _store(path.root).create_exclusive(path, content)
     )
 
 
@@ -51,7 +56,7 @@ def read(path: Location) -> bytes:
     DamagedFile
         It is missing.
     """
-    return local_files.read(path) if isinstance(path, Path) else path.files.read(path)
+    return local_files.read(path) if isinstance(path, Path) else _store(path.root).read(path)
 
 
 def map_readonly(path: Location, check: Check) -> npt.NDArray[np.uint8]:
@@ -65,22 +70,22 @@ def map_readonly(path: Location, check: Check) -> npt.NDArray[np.uint8]:
     DamagedFile
         It is missing or empty.
     """
-    return local_files.map_readonly(path) if isinstance(path, Path) else path.files.map_readonly(path, check)
+    return local_files.map_readonly(path) if isinstance(path, Path) else _store(path.root).map_readonly(path, check)
 
 
 def forget(path: Location) -> bool:
     """Remove the local copy of an object; return whether mapping the file means another try, to fetch it anew."""
-    return local_files.forget(path) if isinstance(path, Path) else path.files.forget(path)
+    return local_files.forget(path) if isinstance(path, Path) else _store(path.root).forget(path)
 
 
 def remove(path: Location) -> None:
     """Remove a file; one that is gone already is fine."""
-    return local_files.remove(path) if isinstance(path, Path) else path.files.remove(path)
+    return local_files.remove(path) if isinstance(path, Path) else _store(path.root).remove(path)
 
 
 def touch(path: Location) -> None:
     """Make a file young again, so that garbage collection leaves it to its writer for another grace period."""
-    return local_files.touch(path) if isinstance(path, Path) else path.files.touch(path)
+    return local_files.touch(path) if isinstance(path, Path) else _store(path.root).touch(path)
 
 
 def ages(folder: Location, suffix: str = "") -> dict[str, float]:
@@ -88,7 +93,7 @@ def ages(folder: Location, suffix: str = "") -> dict[str, float]:
 
     A folder that does not exist has none.
     """
-    return local_files.ages(folder, suffix) if isinstance(folder, Path) else folder.files.ages(folder, suffix)
+    return local_files.ages(folder, suffix) if isinstance(folder, Path) else _store(folder.root).ages(folder, suffix)
 
 
 def names(folder: Location, suffix: str = "") -> list[str]:
@@ -98,7 +103,7 @@ def names(folder: Location, suffix: str = "") -> list[str]:
 
 def folders(folder: Location) -> list[str]:
     """Return the names of the folders in a folder, ascending; one that does not exist has none."""
-    return local_files.folders(folder) if isinstance(folder, Path) else folder.files.folders(folder)
+    return local_files.folders(folder) if isinstance(folder, Path) else _store(folder.root).folders(folder)
 
 
 def numbers(folder: Location, suffix: str) -> list[int]:
@@ -109,14 +114,22 @@ def numbers(folder: Location, suffix: str) -> list[int]:
 
 def age(path: Location) -> float:
     """Return the seconds since a file was written or touched; 0 for a file that is gone."""
-    return local_files.age(path) if isinstance(path, Path) else path.files.age(path)
+    return local_files.age(path) if isinstance(path, Path) else _store(path.root).age(path)
 
 
 def length(path: Location) -> int:
     """Return the length of a file; 0 for one that is gone."""
-    return local_files.length(path) if isinstance(path, Path) else path.files.length(path)
+    return local_files.length(path) if isinstance(path, Path) else _store(path.root).length(path)
 
 
 def unique_name() -> str:
     """Return a name that no other file has; names sort roughly by time, for the eye only."""
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(8)}"
+
+
+@cache
+def _store(root: str) -> RemoteFiles:
+    """Return the process's one connection to a store; its library is loaded where there is one only."""
+    from index.remote_files import RemoteFiles
+
+    return RemoteFiles(root)

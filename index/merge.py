@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from index import files
+from index import files, statistics_store
 from index.byte_rows import Int64s
 from index.dead_set import Ordinals, read_dead, write_dead
 from index.directory import AnyPath, IndexDirectory
@@ -16,7 +16,6 @@ from index.engine import Engine
 from index.found import merged_order
 from index.manifest import Manifest, SegmentEntry, VersionTaken, latest, publish
 from index.merge_policy import MergePlan
-from index.observed import store
 from index.segment import Rows, Segment, SegmentInfo, write_rows
 from index.tail import discard
 from index.uncollected import no_garbage_collection
@@ -101,7 +100,7 @@ def _write(layout: IndexDirectory, inputs: Sequence[SegmentEntry], engine: Engin
     rows = rows.take(order)
     with no_garbage_collection():
         subscriptions = rows.subscriptions()
-    info = write_rows(layout, engine, subscriptions, rows, store.gathered(layout), shard)
+    info = write_rows(layout, engine, subscriptions, rows, statistics_store.gathered(layout), shard)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return Merged(info, alive, np.split(place, bounds[1:-1]))

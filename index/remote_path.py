@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from index.remote_files import RemoteFiles
 
 TOUCHED = ".touched"
 """Suffix of the empty object beside one that was made young; an object's own time can't be changed."""
@@ -33,11 +28,6 @@ class RemotePath:
     def of(cls, url: str) -> RemotePath:
         """Return the path of an index directory."""
         return cls(url.rstrip("/"))
-
-    @property
-    def files(self) -> RemoteFiles:
-        """The operations on the store that holds it."""
-        return _files(self.root)
 
     @property
     def name(self) -> str:
@@ -72,11 +62,3 @@ class RemotePath:
     @property
     def _pure(self) -> PurePosixPath:
         return PurePosixPath(self.key)
-
-
-@cache
-def _files(root: str) -> RemoteFiles:
-    """Return the process's one connection to a store; the library is loaded where there is one only."""
-    from index.remote_files import RemoteFiles
-
-    return RemoteFiles(root)

@@ -16,23 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.errors import TocsinError
+from stream.archived_classes import archive_file
+from stream.heartbeat import beat, beat_batches
+from stream.log_files import output_file
+from stream.session import spark_session
+from stream.settings import load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECONDS = 300.0
 """Longest time that Java takes to write the archive."""
-
-
-def archive_file() -> Path:
-    """Return where the archive is: it belongs to the jars in this environment."""
-    return Path(sys.prefix) / "share" / "tocsin" / "spark-classes.jsa"
-
-
-def archive_options() -> tuple[str, ...]:
-    """Return Java's options for the archive; none when there is none."""
-    file = archive_file()
-    return (f"-XX:SharedArchiveFile={file}",) if file.exists() else ()
 
 
 def make_archive(file: Path) -> None:
@@ -44,10 +38,6 @@ def make_archive(file: Path) -> None:
         The folder can't be written to, Spark does not start, or Java did not write the archive.
     """
     from pyspark import SparkContext
-
-    from stream.log_files import output_file
-    from stream.session import spark_session
-    from stream.settings import load_settings
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -79,8 +69,6 @@ def make_archive(file: Path) -> None:
 
 def _use(spark: SparkSession, checkpoint: Path) -> None:
     """Run the code that the job runs: streaming micro-batches through Python workers, collected by Arrow."""
-    from stream.heartbeat import beat, beat_batches
-
     beat(spark)
     ticks = spark.readStream.format("rate").option("rowsPerSecond", 100).load().selectExpr("value AS id")
     query = ticks.writeStream.foreachBatch(lambda frame, _: frame.mapInArrow(beat_batches, "id long").toArrow())

@@ -21,6 +21,7 @@ from index.manifest import Manifest
 from index.merge_policy import LEVEL_ZERO
 from stream.offsets import Offsets
 from stream.output import Committed
+from stream.query_names import EVENTS, SUBSCRIPTIONS
 from stream.rows import Counts
 from stream.weighted_histogram import WeightedHistogram
 
@@ -32,10 +33,6 @@ LATENCY_SECONDS: Final = (
 
 PHASE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 MERGE_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-
-EVENTS: Final = "events"
-SUBSCRIPTIONS: Final = "subscriptions"
-"""The two queries, as the label ``query`` names them."""
 
 PHASES: Final = {EVENTS: ("wait", "match", "commit"), SUBSCRIPTIONS: ("absorb", "publish", "commit")}
 WORKER_PHASES: Final = ("decode", "match", "encode")

@@ -28,6 +28,7 @@ from stream.log_format import tell_error
 from stream.metrics import Metrics
 from stream.preparation import Preparation, Prepared
 from stream.progress import Stopping
+from stream.query_names import EVENTS
 from stream.query_plans import QueryPlans
 from stream.readiness import check_machine, check_settings
 from stream.reporter import Reporter
@@ -112,7 +113,7 @@ class Job:
             FolderLock(self._checkpoint, "job.checkpoint_dir", name),
         ):
             topic = self._settings.topics.subscriptions
-            heal(self._place, self._checkpoint / "events", topic, self._reporter.say)
+            heal(self._place, self._checkpoint / EVENTS, topic, self._reporter.say)
 
     def _compile(self) -> None:
         """See that no worker has to compile kernels: Spark can't be stopped meanwhile, and events would wait."""

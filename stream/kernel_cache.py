@@ -1,24 +1,15 @@
-"""Whether the matching kernels are compiled on this host, and compiling them, in a process of its own, where not.
-
-Numba keeps compiled kernels on disk, and Spark's workers load them from there. A mark beside them says for which code,
-processor and versions the warm-up has been through; so a start need not compile, nor try, to know.
-"""
+"""Compiling the matching kernels where this host has none, in a process of its own and before Spark starts."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import platform
 import subprocess
 import sys
 import threading
-from importlib.metadata import version
 from pathlib import Path
 
-import index
-from index import byte_rows
 from index.parent_process import end_with
+from stream.kernel_mark import is_marked, mark
 from stream.stop import Stop
 from stream.wording import Say
 
@@ -53,36 +44,6 @@ def ensure_compiled(engine: str, log: Path, stop: Stop, say: Say) -> None:
     finally:
         process.kill()
         process.wait()
-
-
-def is_marked(engine: str) -> bool:
-    """Return whether the warm-up has been through with this code, on this processor."""
-    with contextlib.suppress(OSError):
-        return _mark(engine).read_text() == _state()
-    return False
-
-
-def mark(engine: str) -> None:
-    """Note that the warm-up has been through."""
-    _mark(engine).write_text(_state())
-
-
-def _mark(engine: str) -> Path:
-    """Return the mark's file: in the folder where Numba keeps what is compiled, which it could write to."""
-    return Path(str(byte_rows.compare.stats.cache_path)) / f"tocsin-{engine}.compiled"
-
-
-def _state() -> str:
-    """Return what compiled kernels depend on: their sources as Numba looks at them, versions, and the processor."""
-    from llvmlite import binding
-
-    package = Path(index.__file__).parent
-    parts = [platform.python_version(), version("numba"), version("llvmlite"), binding.get_host_cpu_name()]
-    parts.append(binding.get_host_cpu_features().flatten())
-    for file in sorted(package.rglob("*.py")):
-        found = file.stat()
-        parts.append(f"{file.relative_to(package)} {found.st_mtime_ns} {found.st_size}")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def main(engine: str, parent: str) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from index.engine import TooManyMatches
 from index.engines import engine_named
 from index.event_block import EventBlock
-from index.observed.observer import Observer
+from index.observer import Observer
 from index.reader import Found, IndexReader, Snapshot
 from index.shards import Shard
 from schemas.errors import Refused, TocsinError

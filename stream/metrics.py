@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import msgspec
 
 from stream.catch_up import told
-from stream.instruments import EVENTS, SUBSCRIPTIONS, Instruments
+from stream.instruments import Instruments
 from stream.offsets import Offsets
 from stream.output import Committed
+from stream.query_names import EVENTS, SUBSCRIPTIONS
 from stream.rows import Counts
 from stream.trace import TRACE
 from stream.wording import counted

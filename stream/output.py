@@ -35,6 +35,7 @@ from stream import clients, failpoints, rows
 from stream.dead_letter_record import Headers, dead_letter_record, record_bytes
 from stream.offsets import Offsets, covers
 from stream.parts import Parts, Row
+from stream.query_names import group_of
 from stream.refusals import denial
 from stream.settings import Settings
 
@@ -82,7 +83,7 @@ class TransactionalOutput:
     """
 
     def __init__(self, settings: Settings, query: str, source: str, partitions: int) -> None:
-        self.name = name = f"{settings.job.name}-{query}"
+        self.name = name = group_of(settings, query)
         self._query = query
         self._source = source
         self._timeout = settings.job.transaction_timeout_ms / 1000

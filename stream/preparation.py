@@ -19,6 +19,7 @@ from stream.offsets import Offsets
 from stream.output import TransactionalOutput
 from stream.preflight import check_events, check_index
 from stream.progress import IndexProgress
+from stream.query_names import EVENTS, SUBSCRIPTIONS
 from stream.removals import Removals
 from stream.settings import Settings
 from stream.topics import removals_kept_seconds
@@ -85,8 +86,8 @@ class Preparation:
         topics = JobTopics.of(self.settings, self.ends)
         self._check_folders(topics)
         # Which fences off a job with this name that runs elsewhere.
-        subscriptions_output = self._output("subscriptions", topics.subscriptions.topic)
-        events_output = self._output("events", topics.events.topic)
+        subscriptions_output = self._output(SUBSCRIPTIONS, topics.subscriptions.topic)
+        events_output = self._output(EVENTS, topics.events.topic)
         manifest, removals = self._whole_index(topics, subscriptions_output)
         start = self._check_offsets(topics, events_output)
         writer = IndexWriter(self.place.address, str(topics.subscriptions), self.settings.job.shards)
@@ -137,7 +138,7 @@ class Preparation:
         """
         events = topics.events
         beginnings, end = self.ends.beginnings(events.topic), self.ends.of(events.topic)
-        checkpoint = self.checkpoint / "events"
+        checkpoint = self.checkpoint / EVENTS
         mend_events(checkpoint, events.topic, output.name, output.committed, self.say)
         start = check_events(checkpoint, events, output.name, output.committed, beginnings, end, self.say)
         if not output.committed:

@@ -16,6 +16,7 @@ from stream.metrics import Metrics
 from stream.offsets import Offsets
 from stream.partitioners import Placing
 from stream.preparation import Prepared
+from stream.query_names import EVENTS, SUBSCRIPTIONS
 from stream.readiness import event_decoding, subscription_decoding
 from stream.reread import Rereader
 from stream.settings import Settings
@@ -100,7 +101,7 @@ class QueryPlans:
             analyser=self.settings.matching.analyser,
             placing=Placing(self.settings.subscriptions.partitioner, partitions),
             shards=job.shards,
-            spool=self._spool("subscriptions"),
+            spool=self._spool(SUBSCRIPTIONS),
         )
         batches = SubscriptionBatches(
             checkpoint,
@@ -120,7 +121,7 @@ class QueryPlans:
         """A new checkpoint goes on where the group's committed offsets are, or begins at the topic's beginning."""
         job, prepared = self.settings.job, self.prepared
         topic = prepared.topics.events.topic
-        checkpoint = self.checkpoint / "events"
+        checkpoint = self.checkpoint / EVENTS
         task = MatchTask(
             index=self.place.address,
             version=0,
@@ -129,7 +130,7 @@ class QueryPlans:
             top=job.top,
             emit=job.emit,
             include_event=job.include_event,
-            spool=self._spool("events"),
+            spool=self._spool(EVENTS),
             engine=job.engine,
             analyser=self.settings.matching.analyser,
             matches_at_once=job.max_matches_at_once,

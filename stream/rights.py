@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr-defined]
 
 from stream import clients
-from stream.instruments import EVENTS, SUBSCRIPTIONS
+from stream.query_names import EVENTS, SUBSCRIPTIONS, group_of
 from stream.refusals import DENIALS, denied
 from stream.settings import Settings
 
@@ -35,7 +35,7 @@ def check_rights(settings: Settings, ends: clients.TopicEnds) -> None:
         if held is not None and OPERATIONS[right] not in held:
             raise denied(settings, right, "topic", topic)
     for query in (EVENTS, SUBSCRIPTIONS):
-        group = f"{settings.job.name}-{query}"
+        group = group_of(settings, query)
         _meet_coordinator(settings, group)
         with clients.TopicEnds(settings) as once:
             if not once.ask(partial(_may_read, group), group):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from schemas.errors import TocsinError, first_line
 from stream import daemon
-from stream.class_archive import archive_options
+from stream.archived_classes import archive_options
 from stream.gateway import handlers_kept, launch
 from stream.jars import connector_jars
 from stream.java import java_home

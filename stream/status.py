@@ -19,9 +19,9 @@ from schemas.errors import TocsinError
 from stream import clients
 from stream.endpoint import Health
 from stream.index_place import IndexPlace
-from stream.instruments import EVENTS, SUBSCRIPTIONS
 from stream.lock import JOB, Holder, holder
 from stream.offsets import Offsets
+from stream.query_names import EVENTS, SUBSCRIPTIONS, group_of
 from stream.settings import Settings
 
 ANSWER_SECONDS: Final = 3.0
@@ -221,12 +221,10 @@ def quantile(buckets: Iterable[tuple[float, float]], share: float) -> float | No
 
 def _groups(settings: Settings) -> list[GroupStatus]:
     clients.reach(settings)
-    topics, name = settings.topics, settings.job.name
+    topics = settings.topics
+    groups = ((group_of(settings, EVENTS), topics.events), (group_of(settings, SUBSCRIPTIONS), topics.subscriptions))
     with clients.TopicEnds(settings) as ends:
-        return [
-            _group(ends, f"{name}-{query}", topic, _committed(settings, ends, f"{name}-{query}", topic))
-            for query, topic in ((EVENTS, topics.events), (SUBSCRIPTIONS, topics.subscriptions))
-        ]
+        return [_group(ends, group, topic, _committed(settings, ends, group, topic)) for group, topic in groups]
 
 
 def _committed(settings: Settings, ends: clients.TopicEnds, group: str, topic: str) -> Offsets:

@@ -28,6 +28,7 @@ from schemas.records import Event, Subscription
 from schemas.values import Value
 from stream import absorber, matcher, rows
 from stream.decoding import Decoding
+from stream.kernel_mark import mark
 from stream.spool import SpoolPlan
 
 FILTERS = (
@@ -178,7 +179,5 @@ def _records(keys: Sequence[bytes | None], values: Sequence[bytes]) -> pa.Record
 
 
 if __name__ == "__main__":
-    from stream.kernel_cache import mark
-
     warm_up(*sys.argv[1:])
     mark(*sys.argv[1:2] or ("block",))

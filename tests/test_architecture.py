@@ -30,12 +30,12 @@ PAGES = sorted(
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_imports_point_down_from_stream_to_index_to_schemas() -> None:
+def test_imports_point_down_and_never_round() -> None:
     result = subprocess.run(
         [Path(sys.executable).with_name("lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stdout
-    assert "1 kept, 0 broken" in result.stdout
+    assert "2 kept, 0 broken" in result.stdout
 
 
 def blocks(page: Path, *languages: str) -> Iterator[str]:

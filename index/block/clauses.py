@@ -103,7 +103,7 @@ class ClauseReader:
         if expression == FALSE:
             return
         if subscription.mode != "all" or not isinstance(expression, Or):
-            yield Clause([*self._conjuncts(expression), *validity], weighing(subscription, self))
+            yield Clause([*self._conjuncts(expression), *validity], weighing(subscription, self.node))
             return
         for branch in expression.args:
             yield Clause([*self._conjuncts(branch), *validity])

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from index.block.builder import build_parts
-from index.block.matcher import BlockMatcher, Words
+from index.block.matcher import BlockMatcher
+from index.block.spans import Words
 from index.engine import Parts
 from index.observed.statistics import EventStatistics
 from schemas.records import Subscription

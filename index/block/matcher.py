@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from index.block.owner_lists import Owners
 from index.block.ranking import RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.scene import Scene
+from index.block.spans import CHOSEN, Span, Words, fitting, spans
 from index.block.surplus import limits
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
@@ -28,38 +28,11 @@ from index.engine import Parts, TooManyMatches
 from index.event_block import EventBlock
 from index.matches import Matches, MatchRows
 
-Words = Literal[1, 2, 4, 8, 32]
-"""W: how many 64-bit words a mask has."""
-
-_CHOSEN: tuple[Words, ...] = (1, 8, 32)
-"""Those that are chosen without being told: eight words are one instruction on many machines, so fewer save little."""
-
 _LONG_MASKS = 1 << 25
 """Bytes that the masks of all rows may have where chunks may be long; more would not stay in the cache."""
 
-_EVERYONE = np.full(_CHOSEN[-1], ~np.uint64(0))
+_EVERYONE = np.full(CHOSEN[-1], ~np.uint64(0))
 """The mask of all events that there may be."""
-
-
-class Span(NamedTuple):
-    """The block's ``chunk``-th chunk: events ``first`` to ``stop``, matched together with masks of ``words`` words.
-
-    Events are numbered as in `index.block.translate.View`.
-    """
-
-    chunk: int
-    first: int
-    stop: int
-    words: Words
-
-
-def spans(cuts: Sequence[int], words: Words | None = None) -> list[Span]:
-    """Return the chunks between cuts, with masks of ``words`` words (None: as the number of events suggests)."""
-    return [Span(i, first, stop, words or _fitting(stop - first)) for i, (first, stop) in enumerate(pairwise(cuts))]
-
-
-def _fitting(events: int) -> Words:
-    return next((words for words in _CHOSEN if 64 * words >= events), _CHOSEN[-1])
 
 
 class Marked(NamedTuple):
@@ -152,9 +125,9 @@ class BlockMatcher:
         """Return the W from which to choose for a block of so many events."""
         if self._words is not None:
             return (self._words,)
-        if events <= 64 * _CHOSEN[1]:
-            return (_fitting(events),)
-        return _CHOSEN[1:] if self._memory.mask_bytes(_CHOSEN[-1]) <= _LONG_MASKS else _CHOSEN[1:-1]
+        if events <= 64 * CHOSEN[1]:
+            return (fitting(events),)
+        return CHOSEN[1:] if self._memory.mask_bytes(CHOSEN[-1]) <= _LONG_MASKS else CHOSEN[1:-1]
 
     def _match(self, block: EventBlock, few: bool) -> Matches:
         view, cut = self._view(block)

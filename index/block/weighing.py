@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from index.block.nodes import Branch, Constant, Node, Test
 from index.weighted_leaves import WeightedLeaf, weighted_leaves
@@ -11,8 +12,8 @@ from schemas.records import Subscription
 from schemas.shares import share_units, share_wanted
 from schemas.values import score_term
 
-if TYPE_CHECKING:
-    from index.block.clauses import ClauseReader
+NodeOf = Callable[[Expression], Node]
+"""Makes the node of an expression."""
 
 
 class Weighing(NamedTuple):
@@ -32,36 +33,36 @@ class Weighing(NamedTuple):
     possible: int
 
 
-def weighing(subscription: Subscription, reader: ClauseReader) -> Weighing | None:
+def weighing(subscription: Subscription, node_of: NodeOf) -> Weighing | None:
     """Return how the clause of a subscription scores, None in mode all."""
     if subscription.mode == "all":
         return None
     leaves = weighted_leaves(subscription)
     if subscription.mode == "relaxed":
-        return Weighing([_relaxed(leaf, reader) for leaf in leaves], 0, 0)
+        return Weighing([_relaxed(leaf, node_of) for leaf in leaves], 0, 0)
     assert subscription.threshold is not None
     possible = sum(_largest(leaf) for leaf in leaves)
     share = share_wanted(subscription.threshold)
     needed = -(-share.numerator * possible // share.denominator)
-    return Weighing([_share(leaf, reader) for leaf in leaves], needed, possible)
+    return Weighing([_share(leaf, node_of) for leaf in leaves], needed, possible)
 
 
-def _relaxed(leaf: WeightedLeaf, reader: ClauseReader) -> Node:
+def _relaxed(leaf: WeightedLeaf, node_of: NodeOf) -> Node:
     if leaf.weight is None:
-        return reader.node(leaf.node)
-    return _worth(reader.node(leaf.node), score_term(1.0, leaf.weight))
+        return node_of(leaf.node)
+    return _worth(node_of(leaf.node), score_term(1.0, leaf.weight))
 
 
-def _share(leaf: WeightedLeaf, reader: ClauseReader) -> Node:
+def _share(leaf: WeightedLeaf, node_of: NodeOf) -> Node:
     """Return what the leaf contributes: of an ``in`` the largest weight among the values at hand."""
     if leaf.weight is not None or not isinstance(leaf.node, In):
-        return _worth(_weightless(reader.node(leaf.node)), _largest(leaf))
+        return _worth(_weightless(node_of(leaf.node)), _largest(leaf))
     values: dict[int, list[int]] = {}
     for place, weight in enumerate(_weights(leaf.node)):
         values.setdefault(share_units(weight), []).append(place)
     parts = [
         _worth(
-            _weightless(reader.node(In(leaf.node.attribute, tuple(leaf.node.values[place] for place in places)))),
+            _weightless(node_of(In(leaf.node.attribute, tuple(leaf.node.values[place] for place in places)))),
             points,
         )
         for points, places in values.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from index.block.masks import Chunk, clear
 from index.block.rank_tables import RankTables
 from index.block.records import FILTER_BITS, Near, Scratch
 from index.block.score_classes import Classes
+from index.block.spans import Span
 from index.block.translate import Ranked
 from index.score_frames import Frames
-
-if TYPE_CHECKING:
-    from index.block.matcher import Span
 
 HITS = 1 << 17
 """Words of the masks of hits that are found at a time; their buffers stay in the cache."""

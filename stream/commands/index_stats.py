@@ -45,7 +45,7 @@ def index_stats(
     Each is shown with what would take it off the list, those with the most predicates first.
     """
     settings, snapshot = look_into(context, index, version, config, overrides)
-    from index.observed.store import gathered
+    from index.statistics_store import gathered
     from index.stats import contents, parts, sizes
 
     observed = gathered(settings.job.index_dir)

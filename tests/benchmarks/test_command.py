@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.command import amount, amount_or_none, count, count_or_none, run
-from benchmarks.end_to_end import BACKLOG, Measurement, Phases, store
+from benchmarks.end_to_end import BACKLOG
+from benchmarks.end_to_end_report import Measurement, Phases, draw, store
 from benchmarks.kept import VARIABLE, read_rows, require_file, require_folder, write
 from benchmarks.papers.compare import Bounds, done
-from benchmarks.picture import draw_end_to_end
 from schemas.errors import TocsinError
 
 ROOT = Path(__file__).parent.parent.parent
@@ -173,7 +173,7 @@ def test_sizes_that_were_not_measured_again_stay(tmp_path: Path) -> None:
     "rows", [[measured(10)], [measured(10, drained=True)], [measured(10), measured(9, drained=True)]]
 )
 def test_a_picture_of_any_of_the_loads_is_drawn(rows: list[Measurement], tmp_path: Path) -> None:
-    draw_end_to_end(rows, tmp_path / "picture.png")
+    draw(rows, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1_000
     assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
 

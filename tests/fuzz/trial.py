@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from index.block.engine import BlockEngine
-from index.block.matcher import BlockMatcher, Words
+from index.block.matcher import BlockMatcher
 from index.block.reached import candidates
+from index.block.spans import Words
 from index.byte_rows import ByteRows
 from index.engine import Parts
 from index.event_block import EventBlock

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from index import failpoints, tail, writer
+from index import failpoints, statistics_store, tail, writer
 from index.compaction import compact
 from index.directory import IndexDirectory
 from index.event_block import EventBlock
@@ -14,7 +14,6 @@ from index.garbage import collect
 from index.manifest import Manifest, VersionTaken, latest, publish
 from index.merge import merge
 from index.merge_policy import MergePlan
-from index.observed import store
 from index.observed.collector import Collector
 from index.observed.statistics import EventStatistics
 from index.pins import pin_latest, pinned_versions, unpin_before
@@ -53,9 +52,9 @@ def build(root: Path) -> None:
     for offset, id_ in enumerate("efghijk", 3):
         index.publish([written(layout, **{id_: 2})], ["z"], {0: offset})
     written(layout, orphan=5)
-    store.add(layout, observed())
-    store.fold(layout)
-    store.add(layout, observed())
+    statistics_store.add(layout, observed())
+    statistics_store.fold(layout)
+    statistics_store.add(layout, observed())
 
 
 def written(layout: IndexDirectory, **values: int) -> SegmentInfo:
@@ -151,7 +150,7 @@ def step_pin(layout: IndexDirectory) -> None:
 
 
 def step_observe(layout: IndexDirectory) -> None:
-    store.add(layout, observed())
+    statistics_store.add(layout, observed())
 
 
 STEPS: dict[str, Callable[[IndexDirectory], None]] = {

@@ -14,7 +14,7 @@ from unittest import mock
 
 import msgspec
 
-from index import segment
+from index import segment, statistics_store
 from index.array_file import FORMAT
 from index.block.engine import BlockEngine
 from index.directory import IndexDirectory
@@ -22,7 +22,6 @@ from index.event_block import EventBlock
 from index.manifest import latest
 from index.merge import merge
 from index.merge_policy import MergePlan
-from index.observed import store
 from index.observed.collector import Collector
 from index.observed.statistics import EventStatistics
 from index.oracle import best_matches
@@ -132,14 +131,14 @@ def write(root: Path) -> None:
     writer = IndexWriter(layout, SOURCE)
     writer.publish([write_segment(layout, engine, pinned())], [], {0: 23})
     pin_latest(layout, OWNER, BATCH, known=1)
-    store.add(layout, observed(events()))
-    store.fold(layout)
+    statistics_store.add(layout, observed(events()))
+    statistics_store.fold(layout)
     with mock.patch.object(segment, "STATISTICS_FROM", 1):  # so that a small segment keeps what large ones keep
         names = tuple(entry.segment.name for entry in latest(layout).segments)
         merge(layout, MergePlan(names), engine)
     writer.publish([write_segment(layout, engine, subscriptions(REPLACED))], REMOVED, {0: 26})
     writer.publish([write_segment(layout, engine, subscriptions(MERGED_LATE))], [], {0: 28})
-    store.add(layout, observed(events()[1:3]))
+    statistics_store.add(layout, observed(events()[1:3]))
     told = {"latest": answers(final()), "pinned": answers(pinned())}
     (layout.root / ANSWERS).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from index.block import alike
 from index.block.builder import build_parts
 from index.block.engine import BlockEngine
-from index.block.matcher import Words
+from index.block.spans import Words
 from index.event_block import EventBlock
 from schemas.expression import And, Exists, Expression, In, Not, NotIn, Or, Range
 from schemas.records import Event, Subscription

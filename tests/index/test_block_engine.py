@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from index.block import collected, ordering, ranking, reached, workspace
 from index.block import matcher as matching
 from index.block.engine import BlockEngine
-from index.block.matcher import BlockMatcher, Span, Words
+from index.block.matcher import BlockMatcher
+from index.block.spans import Span, Words
 from index.event_block import EventBlock
 from index.oracle import match_subscription
 from schemas.errors import TocsinError

@@ -102,7 +102,7 @@ def test_merging_goes_on_without_the_statistics_that_can_not_be_folded(
         folded.append(directory)
         raise TocsinError("no space left")
 
-    monkeypatch.setattr(compaction.store, "fold", full)
+    monkeypatch.setattr(compaction.statistics_store, "fold", full)
     for i in range(9):
         publish(tmp_path, OracleEngine(), f"s{i}")
     assert compact(tmp_path, OracleEngine()) == [10]
@@ -147,7 +147,7 @@ def test_statistics_are_folded_and_garbage_is_collected_each_in_its_time(
         now += seconds
 
     monkeypatch.setattr(compaction, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
-    monkeypatch.setattr(compaction.store, "fold", lambda *given: did.append((now, "fold", given)))
+    monkeypatch.setattr(compaction.statistics_store, "fold", lambda *given: did.append((now, "fold", given)))
     monkeypatch.setattr(compaction, "collect", lambda *given: did.append((now, "collect", given)))
     watch(tmp_path, OracleEngine(), 10.0, lambda: now > 60, superseded=200.0, unpublished=500.0)
     assert [(when, given) for when, what, given in did if what == "fold"] == [(30, (tmp_path,)), (60, (tmp_path,))]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from index.block import covers, rank_tables
 from index.block.engine import BlockEngine
-from index.block.matcher import Words
 from index.block.rank_tables import RankTables
+from index.block.spans import Words
 from index.block.vocabulary import Inside
 from index.event_block import EventBlock
 from schemas.expression import And, Expression, In, Not, Or, Range

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from index import array_file
+from index import array_file, statistics_store
 from index.directory import IndexDirectory
 from index.files import DamagedFile
 from index.inspection import broken, bytes_of, damage
 from index.manifest import EMPTY, SegmentEntry, latest, publish, read_manifest, versions
-from index.observed import store
 from index.pins import read_pin
 from index.segment import Segment
 from tests.index.crash import PROBES, build, written
@@ -59,7 +58,8 @@ def statistics_file(layout: IndexDirectory) -> Path:
 def found(layout: IndexDirectory, path: Path) -> list[DamagedFile]:
     """Return the damage of the latest version, or that of a file of which there is one a directory."""
     if path == layout.all_statistics:
-        return [] if store.gathered(layout).seen == 2 * len(PROBES) else [DamagedFile(path, "another", "statistics")]
+        whole = statistics_store.gathered(layout).seen == 2 * len(PROBES)
+        return [] if whole else [DamagedFile(path, "another", "statistics")]
     if path.parent.parent == layout.pins:
         try:
             read_pin(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from index import statistics_store
 from index.array_file import FORMAT
 from index.block.engine import BlockEngine
 from index.directory import IndexDirectory
@@ -17,7 +18,6 @@ from index.inspection import broken, damage
 from index.manifest import latest, read_manifest, versions
 from index.merge import merge
 from index.merge_policy import MergePlan
-from index.observed import store
 from index.pins import pin_latest
 from index.reader import IndexReader, Snapshot
 from index.segment import Segment
@@ -77,7 +77,7 @@ def test_its_files_are_whole_and_its_invariants_hold(layout: IndexDirectory) -> 
 
 
 def test_its_statistics_count(layout: IndexDirectory) -> None:
-    assert store.gathered(layout).seen == len(events()) + 2
+    assert statistics_store.gathered(layout).seen == len(events()) + 2
     (kept,) = [s for e in latest(layout).segments if (s := Segment.open(layout, e.segment.name).statistics)]
     assert kept.seen == len(events())
 

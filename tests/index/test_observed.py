@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index import statistics_store
 from index.block.engine import BlockEngine
 from index.compaction import compact
 from index.directory import IndexDirectory
@@ -20,11 +21,11 @@ from index.event_block import EventBlock
 from index.files import names
 from index.garbage import collect
 from index.manifest import latest
-from index.observed import collector, statistics, store
+from index.observed import collector, statistics
 from index.observed.collector import BLOCK_STEP, EVENTS_PER_BLOCK, Collector
 from index.observed.histogram import CELLS, Cumulative, Histogram
-from index.observed.observer import Observer
 from index.observed.statistics import AttributeStatistics, EventStatistics, attribute_key, decode, encode, total
+from index.observer import Observer
 from index.segment import STATISTICS, Segment, write_segment
 from index.terms import value_bytes
 from index.writer import IndexWriter
@@ -178,35 +179,35 @@ def test_what_cannot_be_read_is_no_statistics(monkeypatch: pytest.MonkeyPatch) -
 
 def test_folding_changes_nothing_of_what_is_known_even_when_it_is_cut_off(tmp_path: Path) -> None:
     layout = IndexDirectory.of(tmp_path)
-    assert store.gathered(layout) == EventStatistics()
+    assert statistics_store.gathered(layout) == EventStatistics()
     for value in range(3):
-        store.add(layout, counted(block({"a": (value,)}, {"b": (1,)})))
-    known = store.gathered(layout)
+        statistics_store.add(layout, counted(block({"a": (value,)}, {"b": (1,)})))
+    known = statistics_store.gathered(layout)
     assert (known.events, of(known, "a").events) == (6, 3)
     left = {name: (layout.statistics / name).read_bytes() for name in names(layout.statistics, ".seen")}
-    assert store.fold(layout) == 3
-    assert store.gathered(layout) == known
+    assert statistics_store.fold(layout) == 3
+    assert statistics_store.gathered(layout) == known
     for name, content in left.items():  # as if the process had ended before it removed them
         (layout.statistics / name).write_bytes(content)
-    assert store.gathered(layout) == known
-    store.add(layout, counted(block({"a": (0,)})))
-    assert store.fold(layout) == 4
-    assert store.gathered(layout).events == 7
+    assert statistics_store.gathered(layout) == known
+    statistics_store.add(layout, counted(block({"a": (0,)})))
+    assert statistics_store.fold(layout) == 4
+    assert statistics_store.gathered(layout).events == 7
     assert names(layout.statistics) == ["all.stats"]
-    assert store.fold(layout) == 0
+    assert statistics_store.fold(layout) == 0
 
 
 def test_a_damaged_file_is_passed_over(tmp_path: Path) -> None:
     layout = IndexDirectory.of(tmp_path)
-    store.add(layout, counted(block({"a": (1,)})))
-    store.fold(layout)
-    store.add(layout, counted(block({"a": (1,)})))
+    statistics_store.add(layout, counted(block({"a": (1,)})))
+    statistics_store.fold(layout)
+    statistics_store.add(layout, counted(block({"a": (1,)})))
     (layout.statistics / "torn.seen").write_bytes(b"tocsin")
-    assert store.gathered(layout).events == 2
+    assert statistics_store.gathered(layout).events == 2
     layout.all_statistics.write_bytes(layout.all_statistics.read_bytes()[:-3])
-    assert store.gathered(layout).events == 1
-    assert store.fold(layout) == 2
-    assert store.gathered(layout).events == 1
+    assert statistics_store.gathered(layout).events == 1
+    assert statistics_store.fold(layout) == 2
+    assert statistics_store.gathered(layout).events == 1
 
 
 def test_an_observer_writes_at_most_one_increment_in_its_time(tmp_path: Path) -> None:
@@ -216,7 +217,7 @@ def test_an_observer_writes_at_most_one_increment_in_its_time(tmp_path: Path) ->
         clock[0] += 1
         observer.see(block({"a": (1,)}))
     assert len(names(tmp_path / "statistics", ".seen")) == 3
-    assert store.gathered(tmp_path).events == 6  # blocks 0, 16, 32, 48, 64, 80
+    assert statistics_store.gathered(tmp_path).events == 6  # blocks 0, 16, 32, 48, 64, 80
 
 
 def test_matching_goes_on_where_nothing_can_be_written(tmp_path: Path) -> None:
@@ -232,19 +233,19 @@ def test_a_merge_is_built_by_the_statistics_and_the_segment_carries_them(
     engine, writer = BlockEngine(), IndexWriter(tmp_path)
     for i in range(8):
         writer.publish([write_segment(tmp_path, engine, [Subscription(f"s{i}", In("a", (i,)))])], [], {})
-    store.add(tmp_path, counted(block({"a": (1,)}, {"b": (1,)})))
+    statistics_store.add(tmp_path, counted(block({"a": (1,)}, {"b": (1,)})))
     assert compact(tmp_path, engine)
     assert names(tmp_path / "statistics") == ["all.stats"]
     (entry,) = latest(tmp_path).segments
     segment = Segment.open(tmp_path, entry.segment.name)
-    assert segment.statistics == store.gathered(tmp_path)
+    assert segment.statistics == statistics_store.gathered(tmp_path)
     built = engine.build([Subscription(f"s{i}", In("a", (i,))) for i in range(8)], segment.statistics)
     assert {name: part.tobytes() for name, part in segment.parts.items()} == {n: p.tobytes() for n, p in built.items()}
     (tmp_path / "statistics" / "all.stats").unlink()
-    assert store.gathered(tmp_path) == segment.statistics
-    store.add(tmp_path, counted(block({"a": (1,)})))
-    store.fold(tmp_path)
-    assert store.gathered(tmp_path).events == 3
+    assert statistics_store.gathered(tmp_path) == segment.statistics
+    statistics_store.add(tmp_path, counted(block({"a": (1,)})))
+    statistics_store.fold(tmp_path)
+    assert statistics_store.gathered(tmp_path).events == 3
 
 
 def test_small_segments_and_engines_without_a_use_for_them_carry_none(tmp_path: Path) -> None:
@@ -261,9 +262,9 @@ def test_small_segments_and_engines_without_a_use_for_them_carry_none(tmp_path: 
 
 def test_increments_that_nobody_folds_are_garbage_in_the_end(tmp_path: Path) -> None:
     layout = IndexDirectory.of(tmp_path)
-    store.add(layout, counted(block({"a": (1,)})))
-    store.fold(layout)
-    store.add(layout, counted(block({"a": (1,)})))
+    statistics_store.add(layout, counted(block({"a": (1,)})))
+    statistics_store.fold(layout)
+    statistics_store.add(layout, counted(block({"a": (1,)})))
     assert collect(layout).files == 0
     for name in names(layout.statistics):
         os.utime(layout.statistics / name, (time.time() - 7200,) * 2)

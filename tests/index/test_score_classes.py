@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from index.block import hits, score_classes
 from index.block.engine import BlockEngine
-from index.block.matcher import Words
+from index.block.spans import Words
 from index.event_block import EventBlock
 from schemas.expression import And, Derive, Expression, In, Not, NotIn, Or, Range
 from schemas.records import Event, Mode, Subscription

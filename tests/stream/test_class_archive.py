@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream import class_archive
-from stream.class_archive import archive_file, archive_options
+from stream.archived_classes import archive_file, archive_options
 from stream.java import java_executable
 from stream.session import spark_settings
 from stream.settings import load_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from index.event_block import EventBlock
 from index.observed.collector import Collector
-from index.observed.store import add
+from index.statistics_store import add
 from schemas.records import Event
 from tests.stream.index_commands import lines, records, run, tocsin
 

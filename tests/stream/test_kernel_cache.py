@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import index
-from stream import kernel_cache
+from stream import kernel_cache, kernel_mark
 from stream.stop import Stop
 from tests.waiting import wait_for
 
@@ -26,7 +26,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     python.write_text(f'#!/bin/sh\necho "$@" > {started}\nexec sleep 60\n')
     python.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(python))
-    monkeypatch.setattr(kernel_cache, "_mark", lambda engine: tmp_path / engine)
+    monkeypatch.setattr(kernel_mark, "_file", lambda engine: tmp_path / engine)
     return started
 
 
@@ -55,20 +55,20 @@ def test_what_is_compiled_is_not_compiled_again_until_its_code_changes(
     package = tmp_path / "package"
     shutil.copytree(Path(index.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(index, "__file__", str(package / "__init__.py"))
-    assert not kernel_cache.is_marked("block")
-    kernel_cache.mark("block")
+    assert not kernel_mark.is_marked("block")
+    kernel_mark.mark("block")
     said: list[str] = []
     kernel_cache.ensure_compiled("block", tmp_path / "log", Stop(said.append), said.append)
     assert said == []
     assert not cold.exists()
-    assert not kernel_cache.is_marked("counting"), "each engine has kernels of its own"
+    assert not kernel_mark.is_marked("counting"), "each engine has kernels of its own"
     os.utime(package / "found.py", (1, 1))
-    assert not kernel_cache.is_marked("block")
+    assert not kernel_mark.is_marked("block")
 
 
 def test_the_process_that_compiles_leaves_the_mark() -> None:
-    ask = "from stream import kernel_cache as k; print(k.is_marked('block'))"
-    forget = f"{ask.partition(';')[0]}; k._mark('block').unlink(missing_ok=True); {ask}"
+    ask = "from stream import kernel_mark as k; print(k.is_marked('block'))"
+    forget = f"{ask.partition(';')[0]}; k._file('block').unlink(missing_ok=True); {ask}"
     command = [sys.executable, "-m", "stream.kernel_cache", "block", str(os.getpid())]
     before = subprocess.run([sys.executable, "-c", forget], capture_output=True, text=True, check=True)
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -6,9 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable
 
+from index import statistics_store
 from index.directory import AnyPath, IndexDirectory
 from index.event_block import EventBlock
-from index.observed import store
 from index.observed.collector import Collector
 from schemas.errors import TocsinError
 
@@ -51,4 +51,4 @@ class Observer:
         increment = self._collector.take()
         if increment.events:
             with contextlib.suppress(TocsinError):
-                store.add(self._layout, increment)
+                statistics_store.add(self._layout, increment)
