@@ -52,15 +52,16 @@ def test_a_child_with_its_parents_command_line_is_not_among_the_outermost(
     sleepers: list[subprocess.Popen[bytes]],
 ) -> None:
     """As that of Java, which has Java's until it runs its own."""
-    forks = "import os, time; print(os.fork(), flush=True); time.sleep(60)"
+    forks = "import os, time; pid = os.fork(); pid and os.write(1, b'%d\\n' % pid); time.sleep(60)"
     alone = psutil.Process(sleepers[0].pid)
-    with subprocess.Popen([sys.executable, "-c", forks], stdout=subprocess.PIPE, text=True) as parent:
+    parent = subprocess.Popen([sys.executable, "-c", forks], stdout=subprocess.PIPE)
+    try:
         assert parent.stdout is not None
-        child = psutil.Process(max(int(parent.stdout.readline()), int(parent.stdout.readline())))
-        try:
-            found = processes.living(lambda process: process.pid in (child.pid, parent.pid, alone.pid))
-            assert {process.pid for process in found} == {child.pid, parent.pid, alone.pid}
-            assert {process.pid for process in processes.outermost(found)} == {parent.pid, alone.pid}
-        finally:
-            child.kill()
-            parent.kill()
+        child = int(parent.stdout.readline())
+        found = processes.living(lambda process: process.pid in (child, parent.pid, alone.pid))
+        assert {process.pid for process in found} == {child, parent.pid, alone.pid}
+        assert {process.pid for process in processes.outermost(found)} == {parent.pid, alone.pid}
+    finally:
+        started = psutil.Process(parent.pid)
+        processes.kill([*processes.children_of(started), started])
+        parent.communicate()
