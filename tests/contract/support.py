@@ -41,11 +41,11 @@ Make = Callable[[], Engine]
 
 BLOCK: dict[str, Make] = {
     "block": BlockEngine,
-    "block-1": lambda: BlockEngine(1),
-    "block-2": lambda: ShuffledEngine(2),
-    "block-4": lambda: BlockEngine(4),
-    "block-8": lambda: BlockEngine(8),
-    "block-32": lambda: BlockEngine(32),
+    "block-w1": lambda: BlockEngine(1),
+    "block-w2": lambda: ShuffledEngine(2),
+    "block-w4": lambda: BlockEngine(4),
+    "block-w8": lambda: BlockEngine(8),
+    "block-w32": lambda: BlockEngine(32),
 }
 DNF: dict[str, Make] = {
     "counting": Counting,

@@ -11,7 +11,7 @@ from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 
 SUBSCRIPTIONS = 300
-EVENTS = 4_000
+EVENTS = 1_200
 KILLS = 1
 
 
@@ -39,7 +39,7 @@ def _restart_in_the_middle_of_a_batch(job: JobUnderTest, client: Client, seen: i
 def test_after_a_killed_driver_every_notification_is_there_once(broker: Any, tmp_path: Path) -> None:
     rng = random.Random(7)
     filters, events = _bodies(rng), _events(rng)
-    with running_job(broker.bootstrap_servers, tmp_path, top=10, max_events_per_batch=400) as (job, client):
+    with running_job(broker.bootstrap_servers, tmp_path, top=10, max_events_per_batch=120) as (job, client):
         client.subscribe({id_: {"filter": text} for id_, text in filters.items()})
         places = client.publish(events[: EVENTS // 2])
         for kill in range(KILLS):
