@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import NewTopic
 
 from benchmarks.load import consumer
 from stream import clients

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr-defined]
+from confluent_kafka.admin import AclOperation, AdminClient
 
 from stream import clients
 from stream.query_names import EVENTS, SUBSCRIPTIONS, group_of

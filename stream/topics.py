@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from schemas.errors import TocsinError
 from stream.clients import REQUEST_SECONDS, admin, answered, reach
