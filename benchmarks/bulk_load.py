@@ -26,6 +26,7 @@ from benchmarks.bulk_records import SLICE, matching_event, records, sample
 from benchmarks.bulk_report import Memory, Outcome, Phases, report
 from benchmarks.command import count, parser, run
 from benchmarks.kept import require_folder
+from benchmarks.processes import children_of
 from benchmarks.watch import Watch
 from index.block.engine import BlockEngine
 from index.manifest import latest
@@ -54,7 +55,7 @@ class MemoryWatch(Watch):
 
     def _look(self) -> None:
         share = private = 0
-        for process in self._family():
+        for process in (self._process, *children_of(self._process)):
             try:
                 info = process.memory_full_info()
             except psutil.Error:
@@ -62,12 +63,6 @@ class MemoryWatch(Watch):
             share += info.pss
             private += info.uss
         self.most = Memory(max(self.most.all, share / 1e6), max(self.most.private, private / 1e6))
-
-    def _family(self) -> list[psutil.Process]:
-        try:
-            return [self._process, *self._process.children(recursive=True)]
-        except psutil.Error:
-            return []
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ from benchmarks.job import BenchJob, loading_seconds
 from benchmarks.kept import require_folder
 from benchmarks.living_report import Batch, Change, Living, report
 from benchmarks.load import Load, consumer
+from benchmarks.processes import children_of, command_of
 from benchmarks.watch import Watch
 from benchmarks.workloads.ads import Ads
 from index.compaction import due
@@ -125,8 +126,8 @@ def _flowing(bootstrap: str, job: BenchJob, rate: float) -> Iterator[None]:
 
 def _compaction(job: BenchJob) -> psutil.Process:
     """Return the process that merges beside the job."""
-    children = psutil.Process(job.pid).children(recursive=True)
-    found = [child for child in children if "index.compaction_process" in child.cmdline()]
+    children = children_of(psutil.Process(job.pid))
+    found = [child for child in children if "index.compaction_process" in command_of(child)]
     if not found:
         raise TocsinError("the job has no compaction process, so no merge can be held; its log tells why")
     return found[0]

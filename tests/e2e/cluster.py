@@ -15,8 +15,8 @@ from typing import Self
 import psutil
 import pyspark
 
+from benchmarks.processes import children_of, command_of, outermost
 from stream.java import java_home
-from tests.processes import children_of, command_of, outermost
 
 HOST = "127.0.0.1"
 PATIENCE = 60.0

@@ -19,13 +19,13 @@ import psutil
 from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from benchmarks import processes
 from stream import clients, failpoints
 from stream.committed import CommittedReader
 from stream.job_process import JobProcess
 from stream.offsets import covers
 from stream.settings import load_settings
 from stream.settings_tables import Kafka
-from tests import processes
 from tests.waiting import wait_for
 
 Coordinates = tuple[int, int]

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from benchmarks import processes
 from index.manifest import latest
-from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 

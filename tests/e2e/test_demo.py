@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import processes
+from benchmarks import processes
 
 COMMAND = [str(Path(sys.executable).with_name("tocsin")), "demo", "--subscriptions", "1000"]
 TAG = "DEMO_TEST"

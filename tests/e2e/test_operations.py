@@ -17,9 +17,9 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer
 from confluent_kafka.admin import AdminClient
 
+from benchmarks import processes
 from index.manifest import latest
 from stream.settings_reference import settings_toml
-from tests import processes
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, running_job
 from tests.stream.scrape import get, samples
 from tests.waiting import wait_for

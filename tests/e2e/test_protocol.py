@@ -20,6 +20,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from benchmarks import processes
 from index.directory import IndexDirectory
 from index.engines import engine_named
 from index.garbage import collect
@@ -27,7 +28,6 @@ from index.manifest import latest, versions
 from index.merge import merge
 from index.merge_policy import MergePlan
 from stream.checkpoint import last_batches, query_identity
-from tests import processes
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
 from tests.pinned import pinned_before

@@ -13,11 +13,11 @@ from typing import Any
 
 from confluent_kafka import Message
 
+from benchmarks.processes import command_of
 from index.manifest import latest
 from tests.e2e.cluster import TWO_EXECUTORS, StandaloneCluster
 from tests.e2e.harness import PATIENCE, Client, JobUnderTest, Topics
 from tests.e2e.oracle import answer, as_subscriptions
-from tests.processes import command_of
 
 TOP = 12
 LIMITS = {"max_subscriptions_per_batch": 90, "max_events_per_batch": 800, "max_matches_at_once": 2_000}

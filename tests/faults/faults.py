@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import processes
 from schemas.errors import TocsinError
 from stream import failpoints
 from stream.broker import Broker
-from tests import processes
 from tests.e2e.harness import PATIENCE, JobUnderTest, Topics
 from tests.faults.disk import SmallDisk
 from tests.faults.proxy import HOST, Proxy

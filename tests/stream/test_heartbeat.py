@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from benchmarks.processes import command_of
 from stream.heartbeat import Heartbeat, beat
-from tests.processes import command_of
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tests import processes
+from benchmarks import processes
+from tests.waiting import wait_for
 
 WORDS = "import time; time.sleep(60)"
 
@@ -41,6 +42,9 @@ def test_one_that_has_ended_has_no_command_no_children_and_takes_no_signal(
     ended, stays = [psutil.Process(process.pid) for process in sleepers]
     assert WORDS in processes.command_of(ended)
     sleepers[0].kill()
+    wait_for(lambda: ended.status() == psutil.STATUS_ZOMBIE, 30)
+    assert processes.command_of(ended) == ""
+    assert processes.children_of(ended) == []
     sleepers[0].wait()
     assert processes.command_of(ended) == ""
     assert processes.children_of(ended) == []

@@ -43,14 +43,14 @@ def outermost(found: Sequence[psutil.Process]) -> list[psutil.Process]:
 def _parent_of(process: psutil.Process) -> int | None:
     """Return the id of its parent, nothing when it has ended meanwhile."""
     with contextlib.suppress(psutil.Error):
-        return process.ppid()
+        return int(process.ppid())
     return None
 
 
 def children_of(process: psutil.Process) -> list[psutil.Process]:
     """Return all that a process has started, at any depth; nothing when it has ended meanwhile."""
     with contextlib.suppress(psutil.Error):
-        return process.children(recursive=True)
+        return list(process.children(recursive=True))
     return []
 
 
