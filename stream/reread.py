@@ -66,11 +66,18 @@ class Rereader(NamedTuple):
     def frame(self, spark: SparkSession, batch: int, end: Offsets) -> DataFrame:
         """Return a batch's records as `running_queries.start_query` gives them to its function, a task a partition."""
         start = batch_start_offsets(self.checkpoint, batch, self.topic)
-        ranges = [(partition, start.get(partition, 0), offset) for partition, offset in sorted(end.items())]
+        partitions = sorted(end)
+        ranges = pa.table(
+            {
+                "partition": pa.array(partitions, pa.int32()),
+                "begin": pa.array([start.get(partition, 0) for partition in partitions], pa.int64()),
+                "end": pa.array([end[partition] for partition in partitions], pa.int64()),
+            }
+        )
         # Resolved here: the files and variables that secrets are in need not be on the hosts of the workers.
         configuration = clients.reader(self.settings) | {"auto.offset.reset": "error"}
         read = partial(read_ranges, configuration, self.topic)
-        frame = spark.createDataFrame(ranges, "partition int, begin long, end long")
+        frame = spark.createDataFrame(ranges)  # as Arrow: rows would pass through workers and a daemon of their own
         return frame.repartitionById(max(end) + 1, "partition").mapInArrow(read, SPARK_SCHEMA)
 
 

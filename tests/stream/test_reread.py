@@ -8,14 +8,17 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from benchmarks.processes import children_of, command_of, outermost
 from schemas.errors import TocsinError
 from stream import clients, pieces, reread
 from stream.checkpoint import UnreadableCheckpoint, batch_start_offsets
+from stream.heartbeat import beat
 from stream.reread import Rereader, read_ranges
 from stream.settings import Settings, load_settings
 
@@ -76,6 +79,18 @@ def test_spark_gets_the_committed_records_of_a_batch_in_a_task_a_partition(
     assert [tuple(row) for row in reader.frame(spark, 0, {0: 4, 1: 1}).collect()] == [COMMITTED, OTHERS[0]]
     assert [tuple(row) for row in reader.frame(spark, 1, {0: 4, 1: 3}).collect()] == OTHERS[1:]
     assert reader.frame(spark, 1, {0: 4, 1: 3}).rdd.getNumPartitions() == 2
+
+
+def test_workers_of_the_daemon_that_there_is_read_a_batch_again(
+    spark: SparkSession, settings: Settings, topic: str, tmp_path: Path
+) -> None:
+    """Others would have a daemon of their own, which loads every kernel, and the heartbeat would not keep them."""
+    beat(spark)
+    before = _daemons()
+    reader = Rereader(settings, topic, checkpoint_of(tmp_path, topic, {0: 0, 1: 0}, {0: 4, 1: 1}))
+    reader.frame(spark, 0, {0: 4, 1: 1}).collect()
+    assert before
+    assert _daemons() == before
 
 
 def test_much_is_passed_on_piece_by_piece(settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +158,12 @@ def test_a_batch_begins_where_the_one_before_ends_and_the_first_where_the_query_
     (tmp_path / "sources/0/0").write_text("v1\n")
     with pytest.raises(UnreadableCheckpoint, match="sources/0/0 can't be read"):
         batch_start_offsets(checkpoint, 0, "t")
+
+
+def _daemons() -> set[int]:
+    """Return the process ids of the worker daemons that Spark has started here; workers are below them."""
+    named = [child for child in children_of(psutil.Process()) if "-m stream.daemon" in command_of(child)]
+    return {daemon.pid for daemon in outermost(named)}
 
 
 def _read(settings: Settings, topic: str, *ranges: tuple[int, int, int]) -> Generator[pa.RecordBatch, None, None]:
