@@ -45,7 +45,12 @@ def _let_pass(spark: SparkSession, seconds: int) -> None:
 
 
 def test_a_beat_keeps_every_worker_that_would_have_been_closed(spark: SparkSession) -> None:
-    """Both halves: 65 idle seconds end the workers, and a beat in between leaves the same processes."""
+    """Both halves: 65 idle seconds end the workers, and a beat in between leaves the same processes.
+
+    Those that earlier tests have left may be another daemon's, which a beat does not use: they are ended first.
+    """
+    _let_pass(spark, CLOSED_AFTER + 5)
+    wait_for(lambda: not _workers(), 30, "Spark did not close the workers of earlier tests")
     beat(spark)
     workers = _workers()
     assert workers

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 SHARDS = (1, 2, 5)
 
-SPARK_RECORDS = "key binary, value binary, partition int, offset long, millis long"
-
 
 FILTERS: dict[str, Any] = {f"s{n:03}": {"filter": f"a in ({n % 3}^0.5, {3 + n % 5})"} for n in range(200)}
 """Every score is shared by many, so ids decide."""
@@ -297,7 +295,7 @@ def test_spark_merges_as_one_shard_answers_whatever_the_order_of_the_tasks(
     batches = [records(*entries, partition=partition) for partition, entries in enumerate(partitions)]
     expected = [row for batch in batches for row in output(through(tasks[0], [batch]))]
     table = pa.Table.from_batches(reversed(batches))
-    frame = spark.createDataFrame(table.to_pandas(), SPARK_RECORDS).repartitionById(2, "partition")
+    frame = spark.createDataFrame(table).repartitionById(2, "partition")
     for _ in range(2):
         answers = match_shards(frame, tasks[1], partitions=2).toArrow().to_batches()
         assert output(answers) == expected
