@@ -55,14 +55,30 @@ class TooManyMatches(Exception):
 
 @runtime_checkable
 class BoundedMatcher(Matcher, Protocol):
-    """A matcher that can stop before its matches fill the memory."""
+    """A matcher that can stop before its matches fill the memory, and where nothing can score enough any more."""
 
     @property
     def is_bounded(self) -> Literal[True]:
         """Tells such a matcher from others."""
 
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None) -> Matches:
+    def match(
+        self,
+        block: EventBlock,
+        dead: npt.NDArray[np.uint32] | None = None,
+        most: int | None = None,
+        floor: npt.NDArray[np.int64] | None = None,
+    ) -> Matches:
         """Match every event of the block.
+
+        Parameters
+        ----------
+        block, dead
+            As in `Matcher.match`.
+        most
+            How many matches a block of several events may have; None sets no bound.
+        floor
+            int64 [events], in units of 1 / SCORE_SCALE: matches of an event with a ``top`` that score less may be left
+            out, since enough better ones are known; None leaves out none.
 
         Raises
         ------

@@ -15,6 +15,7 @@ from index.directory import AnyPath, IndexDirectory
 from index.engine import BoundedMatcher, Engine, Matcher
 from index.event_block import EventBlock
 from index.files import DamagedFile
+from index.floors import Floors
 from index.found import Found, combine
 from index.manifest import EMPTY, Manifest, SegmentEntry, read_manifest
 from index.matches import Matches
@@ -49,6 +50,8 @@ class LiveSegment:
     segment: Segment
     matcher: Matcher
     dead: Ordinals
+    bounded: BoundedMatcher | None
+    """The matcher, if it is one."""
 
     def subscription(self, id_: ByteRows) -> Subscription | None:
         """Return the subscription with this id (one row), or None when it is not here or dead."""
@@ -79,6 +82,8 @@ class Snapshot:
     ) -> None:
         self.version = version
         self.segments = tuple(segments)
+        # a large segment's best leave the least to be looked for in the others
+        self._largest_first = sorted(range(len(segments)), key=lambda k: -segments[k].entry.alive)
         self.absorbed = absorbed
         self.shards = shards
 
@@ -102,15 +107,19 @@ class Snapshot:
         TooManyMatches
             The block has several events, and more than ``most`` matches; not every engine sees to that.
         """
-        matches: list[Matches] = []
-        for live in self.segments:
+        matches: dict[int, Matches] = {}
+        floors = Floors(block.top)
+        for k in self._largest_first:
+            live = self.segments[k]
             dead = live.dead if len(live.dead) else None
-            if most is not None and isinstance(live.matcher, BoundedMatcher):
-                matches.append(live.matcher.match(block, dead, most))
-                most -= len(matches[-1])
+            if live.bounded is not None:
+                matches[k] = live.bounded.match(block, dead, most, floors.points)
+                most = None if most is None else most - len(matches[k])
             else:
-                matches.append(live.matcher.match(block, dead))
-        return combine(block.top, matches, [live.segment.rows.ids for live in self.segments])
+                matches[k] = live.matcher.match(block, dead)
+            floors.learn(matches[k])
+        by_segment = [matches[k] for k in range(len(self.segments))]
+        return combine(block.top, by_segment, [live.segment.rows.ids for live in self.segments])
 
     def ids(self, found: Found) -> list[bytes]:
         """Return the matches' ids, UTF-8, row by row."""
@@ -216,10 +225,11 @@ class IndexReader:
         if before is None:
             segment = self._cache.get(entry)
             matcher = self._engine(segment).open(segment.parts)
+            bounded = matcher if isinstance(matcher, BoundedMatcher) else None  # takes 30 µs, too long for each match
         else:
-            segment, matcher = before.segment, before.matcher
+            segment, matcher, bounded = before.segment, before.matcher, before.bounded
             segment.expect(entry.segment)
-        return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry))
+        return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry), bounded)
 
     def _engine(self, segment: Segment) -> Engine:
         if segment.engine not in self._engines:

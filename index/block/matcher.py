@@ -12,20 +12,21 @@ from index.arrays import group, read_only
 from index.block import entries, masks, top, walk
 from index.block.answers import Part, Rows, written
 from index.block.collected import Collected
+from index.block.held import Held
 from index.block.layout import Int32s, Int64s, PostingArrays, RowArrays, ScoreArrays, Sizes
 from index.block.masks import Chunk
-from index.block.ordering import Runs, arranged
+from index.block.ordering import arranged
 from index.block.owner_lists import Owners
-from index.block.ranking import RANK_LIMIT, Best
+from index.block.ranking import HEAP_MOST, RANK_LIMIT, Best
 from index.block.records import spread
 from index.block.scene import Scene
 from index.block.spans import CHOSEN, Span, Words, fitting, spans
-from index.block.surplus import limits
 from index.block.translate import Translator, View
 from index.block.workspace import Memory, Workspace
 from index.dead_marks import DeadMarks
 from index.engine import Parts, TooManyMatches
 from index.event_block import EventBlock
+from index.floors import NO_FLOOR
 from index.matches import Matches, MatchRows
 
 _LONG_MASKS = 1 << 25
@@ -92,17 +93,24 @@ class BlockMatcher:
         """The number of subscriptions, dead ones included."""
         return self._sizes.subscriptions
 
-    def match(self, block: EventBlock, dead: npt.NDArray[np.uint32] | None = None, most: int | None = None) -> Matches:
+    def match(
+        self,
+        block: EventBlock,
+        dead: npt.NDArray[np.uint32] | None = None,
+        most: int | None = None,
+        floor: Int64s | None = None,
+    ) -> Matches:
         """Match every event of the block; see `index.engine.BoundedMatcher.match`."""
         self._dead_marks.bury(dead)
         self._room = None if most is None or block.size < 2 else most
         few = (block.top > 0) & (block.top <= RANK_LIMIT)
         if few.all() or not few.any():
-            return self._match(block, bool(few.all()))
+            return self._match(block, bool(few.all()), floor)
         # events that want the best are matched apart from those that want all
         found = []
         for rows in (np.flatnonzero(few), np.flatnonzero(~few)):
-            part = self._match(block.take(rows), bool(few[rows[0]])).rows()
+            known = None if floor is None else floor[rows]
+            part = self._match(block.take(rows), bool(few[rows[0]]), known).rows()
             found.append(part._replace(event=rows[part.event].astype(np.int32)))
         both = MatchRows.joined(found)
         return both.take(np.argsort(both.event, kind="stable")).matches(block.size)
@@ -129,12 +137,18 @@ class BlockMatcher:
             return (fitting(events),)
         return CHOSEN[1:] if self._memory.mask_bytes(CHOSEN[-1]) <= _LONG_MASKS else CHOSEN[1:-1]
 
-    def _match(self, block: EventBlock, few: bool) -> Matches:
+    def _match(self, block: EventBlock, few: bool, floor: Int64s | None) -> Matches:
         view, cut = self._view(block)
         parts: list[Part]
         if few:
             wanted = block.top[view.order.event]
-            parts = [Rows(arranged(self.count, [self._best(view, span, wanted) for span in cut]), 0, block.size)]
+            lowest = np.full(block.size, NO_FLOOR) if floor is None else floor[view.order.event]
+            best = [self._best(view, span, wanted, lowest) for span in cut]
+            if wanted.max(initial=0) <= HEAP_MOST:
+                parts = [Held(span.first, held) for span, held in zip(cut, best, strict=True)]
+            else:
+                runs = [held.runs(span.first) for span, held in zip(cut, best, strict=True)]
+                parts = [Rows(arranged(self.count, runs), 0, block.size)]
         else:
             parts = [part for span in cut for part in self._all(view, span)]
         found = written(parts, view.order)
@@ -227,21 +241,23 @@ class BlockMatcher:
         self._expected = collected.hits + collected.hits // 8
         return collected.parts()
 
-    def _best(self, view: View, span: Span, wanted: Int32s) -> Runs:
-        """Return the best matches of a span, as many as each event wants."""
+    def _best(self, view: View, span: Span, wanted: Int32s, floor: Int64s) -> Best:
+        """Return the best matches of a span, as many as each event wants, of those that score as much as its floor."""
         marked = self._mark(view, span)
-        events = span.stop - span.first
         best = Best.of(wanted[span.first : span.stop], self.count)
-        limits(span.first, events, view.entries, self.postings, best.surplus)
-        alive, scene = np.zeros(span.words, np.uint64), self._scene(view, span, marked)
-        for tier, bound in enumerate(self.postings.tier_bound.tolist()):
-            if not top.alive(best.need, bound, alive):
-                break
-            groups = self._pick(marked, span, tier, alive)
-            top.rank((0,) * span.words, scene, groups, alive, best)
+        top.find(
+            (0,) * span.words,
+            self._scene(view, span, marked),
+            floor[span.first : span.stop],
+            self._memory.touched,
+            marked.touched,
+            self._memory.visited,
+            np.zeros(span.words, np.uint64),
+            best,
+        )
         self._use_room(int(best.size.sum()), marked)
         self._memory.end(marked.chunk, marked.touched)
-        return best.runs(span.first)
+        return best
 
     def _use_room(self, matches: int, marked: Marked) -> None:
         """Count a chunk's matches; when the call has more than it may, end the chunk and raise `TooManyMatches`."""

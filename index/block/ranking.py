@@ -2,9 +2,10 @@
 
 An event that wants up to `HEAP_MOST` matches has a heap whose root is the worst of them. One that wants more has a
 buffer half as large again: it is filled, then cut to the best, which costs less than to keep it ordered. In both,
-``need`` is the score below which nothing can come in any more: minus infinity until as many *distinct* subscriptions
-are held as are wanted, and it never falls. A match that scores just that comes in only if its subscription is before
-``last``: equal scores are in the order of subscriptions, so that lists of equal bounds end early, too.
+``need`` is the score below which nothing can come in any more: minus infinity, or what the floor of other segments
+says, until as many *distinct* subscriptions are held as are wanted, and it never falls. A match that scores just that
+comes in only if its subscription is before ``last``: equal scores are in the order of subscriptions, so that lists of
+equal bounds end early, too.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Best(NamedTuple):
         ``need`` comes in only if its word is less. Before that, and where a surplus has a part in ``need``,
         which then is rounded, it is the greatest word of all and keeps nothing out.
     worst
-        float64 [events], what the worst match scores once as many are held as are wanted; minus infinity before.
+        float64 [events], what the worst match scores once as many are held as are wanted; the floor before.
     surplus
         What the events can get beyond bounds.
     """
@@ -107,8 +108,17 @@ def is_outdone(best, event, bound, marks):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def need_floors(best, floor):  # type: ignore[no-untyped-def]
+    """Let matches be needed only from a floor on for each event; nothing is held yet, and surpluses are known."""
+    for event in range(len(floor)):
+        _raise(best, event, floor[event], np.int32(_EVERY_OWNER))
+
+
+@kernel
 def offer(best, event, owner, points):  # type: ignore[no-untyped-def]
     """Hold the match if it may be among the best."""
+    if np.float64(points) < best.worst[event]:
+        return
     wanted = best.wanted[event]
     if wanted <= HEAP_MOST:
         _to_heap(best, event, wanted, owner, points)
@@ -191,6 +201,16 @@ def _sift_down(best, start, place, size, owner, points):  # type: ignore[no-unty
         best.owner[start + place], best.points[start + place] = best.owner[a], best.points[a]
         place = child
     best.owner[start + place], best.points[start + place] = owner, points
+
+
+@kernel
+def sorted_heap(best, event):  # type: ignore[no-untyped-def]
+    """Put what an event holds in order, the best first: the root, its worst, goes to the end, again and again."""
+    start = best.start[event]
+    for last in range(best.size[event] - 1, 0, -1):
+        owner, points = best.owner[start + last], best.points[start + last]
+        best.owner[start + last], best.points[start + last] = best.owner[start], best.points[start]
+        _sift_down(best, start, 0, last, owner, points)
 
 
 @kernel

@@ -15,15 +15,43 @@ from index.block.literal_points import literal_points, plain_points, weight_of
 from index.block.masks import derive
 from index.block.owner_lists import first_owner, has_live_owner, list_of
 from index.block.prefetching import prefetch
-from index.block.ranking import is_outdone, offer, too_late
+from index.block.ranking import is_outdone, need_floors, offer, too_late
 from index.block.records import FOUND, LONG_GROUP, many, one, place_of, screen, unrefused
 from index.block.score_programs import clause_points
-from index.block.surplus import is_exact
+from index.block.surplus import is_exact, limits
+from index.block.walk import pick, pick_shared
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
 FEW_RANKED = 4
 """A group that at most so many events reach is tested event by event, unless it is long: then it is one."""
+
+
+@kernel
+def find(lanes, scene, floor, touched, n, visited, alive_, best):  # type: ignore[no-untyped-def]
+    """Hold the best matches of a chunk; all tiers in one call, since to hand over so many arrays takes long.
+
+    Parameters
+    ----------
+    floor
+        int64 [events]: what their matches have to score.
+    touched, n, visited
+        The rows that are set, how many, and when each shared group was last listed.
+    alive_
+        uint64 [W], room for the events that a tier may matter to.
+    """
+    chunk, postings, memory = scene.chunk, scene.postings, scene.memory
+    limits(scene.first, len(best.size), scene.entries, postings, best.surplus)
+    need_floors(best, floor)
+    for tier in range(len(postings.tier_bound)):
+        if not alive(best.need, postings.tier_bound[tier], alive_):
+            return
+        groups = pick(
+            lanes, touched, n, tier, alive_, chunk.masks, postings, memory.live_group, memory.live_row, np.int64(0)
+        )
+        if tier == 0:
+            groups = pick_shared(touched, n, postings, visited, chunk.epoch, memory.live_group, memory.live_row, groups)
+        rank(lanes, scene, groups, alive_, best)
 
 
 @kernel
