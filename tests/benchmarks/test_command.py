@@ -13,6 +13,7 @@ import pytest
 from benchmarks.command import amount, amount_or_none, count, count_or_none, run
 from benchmarks.end_to_end import BACKLOG
 from benchmarks.end_to_end_report import Measurement, Phases, draw, store
+from benchmarks.growth_report import Row
 from benchmarks.kept import VARIABLE, read_rows, require_file, require_folder, write
 from benchmarks.papers.compare import Bounds, done
 from schemas.errors import TocsinError
@@ -20,7 +21,7 @@ from schemas.errors import TocsinError
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = (
     *("matching", "workloads", "papers", "papers.compare", "end_to_end", "latency", "bulk_load"),
-    *("living", "shared_memory", "build", "pressure"),
+    *("living", "shared_memory", "build", "growth", "pressure"),
 )
 
 
@@ -72,6 +73,16 @@ def test_each_command_tells_what_it_takes_and_measures_nothing(name: str, tmp_pa
     assert (told.returncode, told.stderr) == (0, "")
     assert f"python -m benchmarks.{name}" in told.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_an_index_that_grows_is_measured_at_each_size_and_answers_as_its_segments_by_themselves(tmp_path: Path) -> None:
+    few = ("--segment", "1000", "--events", "64", "--processes", "1")
+    refused = called(tmp_path, "benchmarks.growth", "--subscriptions", "1500", *few)
+    assert (refused.returncode, list(tmp_path.iterdir())) == (1, [])
+    assert refused.stderr == "benchmark: sizes are whole segments; give multiples of 1,000, or another --segment\n"
+    assert called(tmp_path, "benchmarks.growth", "--subscriptions", "2000", "1000", *few).returncode == 0
+    assert [(row.size, row.segments) for row in read_rows(tmp_path / "growth.json", Row)] == [(1000, 1), (2000, 2)]
+    assert (tmp_path / "growth.png").stat().st_size > 1000
 
 
 def test_wrong_usage_and_a_folder_that_is_none_are_told_before_anything_is_measured(tmp_path: Path) -> None:
