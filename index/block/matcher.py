@@ -158,8 +158,12 @@ class BlockMatcher:
         limits, rank = block.top[rows.event], np.arange(len(found)) - found.begin[rows.event]
         return rows.take((limits == 0) | (rank < limits)).matches(block.size)
 
-    def _mark(self, view: View, span: Span) -> Marked:
-        """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights."""
+    def _mark(self, view: View, span: Span, filtered: bool = True) -> Marked:
+        """Begin a chunk: set its rows, its filters and, where events have weights or several values, their weights.
+
+        Filters refuse records while all are to be tested. Where bounds leave few, to set them would take longer than
+        what they spare: unless a chunk is ``filtered`` they refuse nothing, and masks are asked instead.
+        """
         memory = self._memory.memory(span.words)
         chunk = self._memory.begin(view.ranked, span)
         direct = masks.scatter(
@@ -177,8 +181,11 @@ class BlockMatcher:
             touched = masks.wake_ranges(self._memory.touched, touched, chunk, self._rows)
         # read in this order their postings lie one behind the other, as far as all are read
         self._memory.touched[:touched].sort()
-        memory.filters[: span.stop - span.first] = 0
-        spread(memory.filters, chunk.masks, self._memory.touched, touched)
+        memory.filters[: span.stop - span.first] = 0 if filtered else _EVERYONE[0]
+        if filtered:
+            spread(memory.filters, chunk.masks, self._memory.touched, touched)
+        else:
+            memory = memory._replace(exact=False)
         if not view.entries.plain[span.first : span.stop].all():
             entries.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
@@ -243,7 +250,7 @@ class BlockMatcher:
 
     def _best(self, view: View, span: Span, wanted: Int32s, floor: Int64s) -> Best:
         """Return the best matches of a span, as many as each event wants, of those that score as much as its floor."""
-        marked = self._mark(view, span)
+        marked = self._mark(view, span, filtered=bool((floor[span.first : span.stop] == NO_FLOOR).any()))
         best = Best.of(wanted[span.first : span.stop], self.count)
         top.find(
             (0,) * span.words,

@@ -27,6 +27,7 @@ EXACT = 2**52
     happened=st.lists(events(), min_size=1, max_size=5),
     times=st.sampled_from((1, 30)),
     default=st.sampled_from((1, 2, 40)),
+    each=st.booleans(),
     data=st.data(),
 )
 def test_with_a_floor_just_the_matches_that_score_less_are_left_out(
@@ -35,13 +36,15 @@ def test_with_a_floor_just_the_matches_that_score_less_are_left_out(
     happened: list[Event],
     times: int,
     default: int,
+    each: bool,
     data: st.DataObject,
 ) -> None:
     matcher = opened(block_engine, population)
     assert isinstance(matcher, BoundedMatcher)
     block = EventBlock.from_events(happened * times, default)
     without = rows(matcher, block)
-    near = sorted({points + more for _, _, points in without for more in (-1, 0, 1)} | {NO_FLOOR, 0})
+    known = {points + more for _, _, points in without for more in (-1, 0, 1)} | {0}
+    near = sorted(known if each else known | {NO_FLOOR})  # where each event has a floor, filters are not set
     floor = data.draw(st.lists(st.sampled_from(near), min_size=block.size, max_size=block.size))
     floor = [points if -EXACT < points < EXACT else NO_FLOOR for points in floor]
     columns = matcher.match(block, floor=np.array(floor)).rows()
