@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -28,8 +29,8 @@ class Event(msgspec.Struct, frozen=True):
         Event time in microseconds since 1970-01-01T00:00:00Z; None where there is none, which no validity bound holds.
     """
 
-    attributes: dict[str, tuple[Value, ...]]
-    weights: dict[str, tuple[float, ...]] = {}
+    attributes: Mapping[str, tuple[Value, ...]]
+    weights: Mapping[str, tuple[float, ...]] = {}
     top: int | None = None
     time: int | None = None
 

@@ -127,7 +127,7 @@ def _simpler_events(event: Event) -> Iterator[Event]:
         elif len(values) > 1:
             for place in range(len(values)):
                 fewer = {name: (*values[:place], *values[place + 1 :])}
-                yield msgspec.structs.replace(event, attributes=event.attributes | fewer)
+                yield msgspec.structs.replace(event, attributes={**event.attributes, **fewer})
     for name in ("top", "time"):
         if getattr(event, name) is not None:
             yield msgspec.structs.replace(event, **{name: None})

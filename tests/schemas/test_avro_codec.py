@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -35,7 +36,7 @@ SUBSCRIPTIONS = AvroSubscriptionDecoder()
 A = '{"op":"exists","attribute":"a"}'
 
 
-def decoded(schema: Any, record: Any) -> dict[str, Any]:
+def decoded(schema: Any, record: Any) -> Mapping[str, Any]:
     return AvroEventDecoder(schema).decode(body(schema, record)).attributes
 
 
