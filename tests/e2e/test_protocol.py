@@ -30,6 +30,7 @@ from index.merge_policy import MergePlan
 from stream.checkpoint import last_batches, query_identity
 from tests.e2e.harness import PATIENCE, Client, Coordinates, JobUnderTest, running_job
 from tests.e2e.oracle import assert_notifications_are_the_oracles
+from tests.local import local
 from tests.pinned import pinned_before
 from tests.waiting import wait_for
 
@@ -247,7 +248,7 @@ def test_a_batch_whose_index_version_is_missing_is_matched_with_the_latest(excha
     job.await_gone()
     index, checkpoint = job.folder / "index", job.checkpoints[0]
     owner, (batch, _) = query_identity(checkpoint), last_batches(checkpoint)
-    IndexDirectory.of(index).pin(owner, batch).unlink()
+    local(IndexDirectory.of(index).pin(owner, batch)).unlink()
     pinned_before(index, owner, batch, MISSING)
     job.start()
     said = f"the version that micro-batch {batch} was matched with can't be read any more"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
-from index import failpoints, statistics_store, tail, writer
+from index import failpoints, statistics_store, tail
 from index.compaction import compact
 from index.directory import IndexDirectory
 from index.event_block import EventBlock
+from index.files import Location
 from index.garbage import collect
 from index.manifest import Manifest, VersionTaken, latest, publish
 from index.merge import merge
@@ -22,6 +25,7 @@ from index.writer import IndexWriter
 from schemas.expression import In
 from schemas.records import Event, Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.local import local
 
 ENGINE = OracleEngine()
 OWNER = "job"
@@ -79,21 +83,14 @@ def step_publish_after_a_lost_race(layout: IndexDirectory) -> None:
     """A merge publishes between the driver's reading the latest version and its creating the next."""
     extend, rest = tail.extend, [step_merge]
 
-    class Interrupted:
-        discard = staticmethod(tail.discard)
+    def interrupted(*arguments: Any) -> Any:
+        entries = extend(*arguments)
+        if rest:
+            rest.pop()(layout)
+        return entries
 
-        @staticmethod
-        def extend(*arguments):  # type: ignore[no-untyped-def]
-            entries = extend(*arguments)
-            if rest:
-                rest.pop()(layout)
-            return entries
-
-    writer.tail = Interrupted  # type: ignore[assignment]
-    try:
+    with mock.patch.object(tail, "extend", interrupted):
         step_publish(layout)
-    finally:
-        writer.tail = tail
 
 
 def step_publish_outrun(layout: IndexDirectory) -> None:
@@ -164,17 +161,14 @@ FINAL: dict[str, Model] = {name: AFTER if "publi" in name else BEFORE for name i
 @contextmanager
 def recorded(places: list[str]) -> Iterator[None]:
     """Note the places that are reached."""
-    reach = failpoints.reach
-    failpoints.reach = places.append
-    try:
+    with mock.patch.object(failpoints, "reach", places.append):
         yield
-    finally:
-        failpoints.reach = reach
 
 
-def known_files(layout: IndexDirectory, manifests: Iterable[Manifest]) -> set[Path]:
+def known_files(layout: IndexDirectory, manifests: Iterable[Manifest]) -> set[Location]:
     """Return every file that versions, pins and statistics account for."""
-    files = {layout.all_statistics, *layout.statistics.glob("*.seen"), *layout.pins.glob("owner-*/*.pin")}
+    counted, pins = local(layout.statistics).glob("*.seen"), local(layout.pins).glob("owner-*/*.pin")
+    files = {layout.all_statistics, *counted, *pins}
     for manifest in manifests:
         files |= {layout.manifest(manifest.version)}
         files |= {layout.segment(entry.segment.name) for entry in manifest.segments}

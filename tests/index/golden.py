@@ -30,6 +30,7 @@ from index.segment import write_segment
 from index.writer import IndexWriter
 from schemas.json_codec import decode_event, decode_subscription
 from schemas.records import Event, Subscription
+from tests.local import local
 
 DATA = Path(__file__).parent.parent / "data"
 PREFIX = "index-format-"
@@ -140,7 +141,7 @@ def write(root: Path) -> None:
     writer.publish([write_segment(layout, engine, subscriptions(MERGED_LATE))], [], {0: 28})
     statistics_store.add(layout, observed(events()[1:3]))
     told = {"latest": answers(final()), "pinned": answers(pinned())}
-    (layout.root / ANSWERS).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+    local(layout.root / ANSWERS).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
 
 
 def main() -> int:

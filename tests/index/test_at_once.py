@@ -25,6 +25,7 @@ from index.writer import IndexWriter
 from schemas.expression import In
 from schemas.records import Event, Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.local import local
 
 FORK = multiprocessing.get_context("fork")
 ENGINE = OracleEngine()
@@ -57,7 +58,7 @@ def models() -> list[Model]:
     """What each number of publications leaves."""
     found: list[Model] = [{}]
     for number in range(1, PUBLICATIONS + 1):
-        model = found[-1] | delta(number)  # type: ignore[operator]
+        model = found[-1] | delta(number)
         found.append({id_: value for id_, value in model.items() if value is not None})
     return found
 
@@ -153,8 +154,8 @@ def check_files(layout: IndexDirectory) -> None:
     for manifest in manifests[:: PUBLICATIONS // 10]:
         assert list(broken(layout, manifest)) == []
     entries = {entry for manifest in manifests for entry in manifest.segments}
-    assert {path.stem for path in layout.segments.iterdir()} == {entry.segment.name for entry in entries}
-    assert {path.stem for path in layout.dead.iterdir()} == {entry.dead for entry in entries if entry.dead}
+    assert {path.stem for path in local(layout.segments).iterdir()} == {entry.segment.name for entry in entries}
+    assert {path.stem for path in local(layout.dead).iterdir()} == {entry.dead for entry in entries if entry.dead}
 
 
 def test_merges_of_different_segments_may_be_under_way_at_once(tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ def test_a_reader_of_a_version_that_is_collected_is_told_and_goes_on_with_the_la
     writer = IndexWriter(tmp_path)
     first = writer.publish([write_segment(tmp_path, ENGINE, [Subscription("a", In("a", (1,)))])], [], {0: 1})
     second = writer.publish([], ["a"], {0: 2})
-    IndexDirectory.of(tmp_path).manifest(first).unlink()
+    local(IndexDirectory.of(tmp_path).manifest(first)).unlink()
     reader = IndexReader(tmp_path, [ENGINE])
     with pytest.raises(DamagedFile):
         reader.at(first)

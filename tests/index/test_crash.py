@@ -93,7 +93,7 @@ def killed_at(root: Path, name: str, place: int) -> None:
     def live() -> None:
         left = place
 
-        def reach(_: str) -> None:
+        def reach(place: str) -> None:
             nonlocal left
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -17,6 +17,7 @@ from index.manifest import EMPTY, SegmentEntry, latest, publish, read_manifest, 
 from index.pins import read_pin
 from index.segment import Segment
 from tests.index.crash import PROBES, build, written
+from tests.local import local
 
 ENVELOPE = 10
 """Bytes of a checked JSON file at the least."""
@@ -36,23 +37,23 @@ def layout(built: Path, tmp_path: Path) -> IndexDirectory:
 
 
 def segment_file(layout: IndexDirectory) -> Path:
-    return layout.segment(latest(layout).segments[0].segment.name)
+    return local(layout.segment(latest(layout).segments[0].segment.name))
 
 
 def dead_file(layout: IndexDirectory) -> Path:
-    return layout.dead_set(next(entry.dead for entry in latest(layout).segments if entry.dead))
+    return local(layout.dead_set(next(entry.dead for entry in latest(layout).segments if entry.dead)))
 
 
 def manifest_file(layout: IndexDirectory) -> Path:
-    return layout.manifest(latest(layout).version)
+    return local(layout.manifest(latest(layout).version))
 
 
 def pin_file(layout: IndexDirectory) -> Path:
-    return layout.pin("job", 0)
+    return local(layout.pin("job", 0))
 
 
 def statistics_file(layout: IndexDirectory) -> Path:
-    return layout.all_statistics
+    return local(layout.all_statistics)
 
 
 def found(layout: IndexDirectory, path: Path) -> list[DamagedFile]:
@@ -132,7 +133,7 @@ def test_damage_says_file_found_wanted_and_cure(layout: IndexDirectory) -> None:
 
 
 def test_every_damaged_file_of_several_versions_is_told_once(layout: IndexDirectory) -> None:
-    paths = {segment_file(layout), dead_file(layout), layout.manifest(4)}
+    paths = {segment_file(layout), dead_file(layout), local(layout.manifest(4))}
     for path in paths:
         path.write_bytes(path.read_bytes()[:-1])
     told: list[int] = []
@@ -182,7 +183,7 @@ def test_a_whole_version_keeps_the_invariants_and_a_broken_one_is_told(layout: I
 def test_columns_that_no_writer_makes_are_told(
     change: dict[str, np.ndarray],
     said: str,
-    layout: IndexDirectory,  # type: ignore[type-arg]
+    layout: IndexDirectory,
 ) -> None:
     info = written(layout, a=1, b=1)
     path = layout.segment(info.name)

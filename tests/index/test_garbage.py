@@ -8,7 +8,7 @@ import pytest
 
 from index import files, garbage, reader
 from index.directory import IndexDirectory
-from index.files import DamagedFile
+from index.files import DamagedFile, Location
 from index.garbage import collect
 from index.manifest import (
     Manifest,
@@ -20,6 +20,7 @@ from index.pins import pin_latest, pinned_versions, read_pin, unpin_before
 from index.writer import IndexWriter
 from tests.index.oracle_engine import OracleEngine
 from tests.index.small_index import age, history, segment
+from tests.local import local
 from tests.pinned import pinned_before
 
 
@@ -40,7 +41,7 @@ def test_no_pin_equals_another_and_one_that_is_let_go_of_meanwhile_binds_nothing
     """A store takes content that is already there for a try of its own."""
     for batch in range(2):
         pin_latest(layout, "job", batch, known=0)
-    assert layout.pin("job", 0).read_bytes() != layout.pin("job", 1).read_bytes()
+    assert files.read(layout.pin("job", 0)) != files.read(layout.pin("job", 1))
     assert read_pin(layout.pin("job", 0)) == 0
     unpin_before(layout, "job", 1)
     assert read_pin(layout.pin("job", 0)) is None
@@ -48,12 +49,12 @@ def test_no_pin_equals_another_and_one_that_is_let_go_of_meanwhile_binds_nothing
 
 def test_a_damaged_pin_is_named(layout: IndexDirectory) -> None:
     pin_latest(layout, "job", 1, known=0)
-    layout.pin("job", 1).write_bytes(b"")
+    local(layout.pin("job", 1)).write_bytes(b"")
     with pytest.raises(DamagedFile):
         pin_latest(layout, "job", 1, known=0)
 
 
-def _named(layout: IndexDirectory, *kept: int) -> set[Path]:
+def _named(layout: IndexDirectory, *kept: int) -> set[Location]:
     manifests = [read_manifest(layout, version) for version in kept]
     entries = [entry for manifest in manifests for entry in manifest.segments]
     paths = {layout.segment(entry.segment.name) for entry in entries} | {layout.manifest(v) for v in kept}
@@ -61,15 +62,15 @@ def _named(layout: IndexDirectory, *kept: int) -> set[Path]:
 
 
 def _present(layout: IndexDirectory) -> set[Path]:
-    return {path for path in layout.root.rglob("*") if path.is_file() and path.parent.parent != layout.pins}
+    return {path for path in local(layout.root).rglob("*") if path.is_file() and path.parent.parent != layout.pins}
 
 
 def test_garbage_collection_keeps_the_latest_version_pinned_ones_and_what_they_name(layout: IndexDirectory) -> None:
     history(layout)
     pinned_before(layout, "job", 0, 2)
     expected = _named(layout, 2, 5)
-    orphan = layout.segment(segment(layout, "orphan").name)
-    leftover = layout.dead / "x.dead.0123.tmp"
+    orphan = local(layout.segment(segment(layout, "orphan").name))
+    leftover = local(layout.dead / "x.dead.0123.tmp")
     leftover.write_bytes(b"half")
     collected = collect(layout, superseded=0, unpublished=0)
     assert _present(layout) == expected
@@ -87,7 +88,7 @@ def test_garbage_collection_leaves_young_files_and_versions_superseded_a_short_t
     collect(layout, superseded=60, unpublished=60)
     assert _present(layout) == before
     for version in (1, 2, 3):
-        age(layout.manifest(version), 120)
+        age(local(layout.manifest(version)), 120)
     collect(layout, superseded=60, unpublished=60)
     assert versions(layout) == [3, 4, 5], "version 3 is old, but was the latest until version 4 came, which is young"
 
@@ -160,7 +161,7 @@ def test_a_pinned_or_the_latest_manifest_that_is_missing_is_damage(
 
 def test_a_superseded_manifest_that_is_torn_is_damage(layout: IndexDirectory) -> None:
     history(layout)
-    layout.manifest(2).write_bytes(b"")
+    local(layout.manifest(2)).write_bytes(b"")
     with pytest.raises(DamagedFile):
         collect(layout, superseded=60, unpublished=60)
 
@@ -203,7 +204,7 @@ def test_a_version_that_was_removed_is_told_as_that_and_not_as_damage(layout: In
     with pytest.raises(RemovedVersion, match=words) as error:
         read_manifest(layout, 3)
     assert "aside" not in str(error.value)
-    layout.manifest(5).unlink()
+    local(layout.manifest(5)).unlink()
     with pytest.raises(DamagedFile, match="is damaged: found no such file"):
         read_manifest(layout, 5)
 
@@ -212,10 +213,9 @@ def test_a_version_that_is_removed_while_it_is_opened_is_told_as_that(
     layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(layout)
-    at_first = reader.read_manifest
 
     def then_collected(directory: IndexDirectory, version: int) -> Manifest:
-        manifest = at_first(directory, version)
+        manifest = read_manifest(directory, version)
         collect(layout, superseded=0, unpublished=0)
         return manifest
 
@@ -226,7 +226,7 @@ def test_a_version_that_is_removed_while_it_is_opened_is_told_as_that(
 
 def test_publishing_makes_a_segment_young(layout: IndexDirectory) -> None:
     info = segment(layout, "a")
-    age(layout.segment(info.name), 7200)
+    age(local(layout.segment(info.name)), 7200)
     IndexWriter(layout).publish([info], [], {0: 1})
     assert files.age(layout.segment(info.name)) < 60
 
@@ -235,7 +235,7 @@ def test_a_segment_that_is_published_while_garbage_is_collected_stays(
     layout: IndexDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = segment(layout, "a")
-    path = layout.segment(info.name)
+    path = local(layout.segment(info.name))
     age(path, 7200)
 
     def versions_as_the_publisher_begins(directory: IndexDirectory) -> list[int]:

@@ -23,6 +23,7 @@ from index.reader import IndexReader, Snapshot
 from index.segment import Segment
 from index.writer import IndexWriter
 from tests.index.golden import ALIKE, ANSWERS, BATCH, DATA, OWNER, PREFIX, SOURCE, events, final, pinned, write
+from tests.local import local
 
 FORMATS = sorted(int(path.name.removeprefix(PREFIX)) for path in DATA.glob(f"{PREFIX}*"))
 
@@ -45,7 +46,7 @@ def matched(snapshot: Snapshot) -> Answers:
 
 
 def told(layout: IndexDirectory, of: str) -> Answers:
-    return msgspec.json.decode((layout.root / ANSWERS).read_bytes(), type=dict[str, Answers])[of]
+    return msgspec.json.decode(local(layout.root / ANSWERS).read_bytes(), type=dict[str, Answers])[of]
 
 
 def test_there_is_a_directory_of_each_format() -> None:
@@ -99,17 +100,17 @@ def shapes(layout: IndexDirectory) -> dict[str, object]:
     """What the files of a directory consist of: arrays by name, kind of number and dimensions, and JSON members."""
     found: dict[str, object] = {}
     for version in versions(layout):
-        manifest = msgspec.json.decode(layout.manifest(version).read_bytes())
+        manifest = msgspec.json.decode(local(layout.manifest(version)).read_bytes())
         found[f"manifest {version}"] = sorted(manifest["content"])
         for place, entry in enumerate(read_manifest(layout, version).segments):
             file = Segment.open(layout, entry.segment.name).file
             arrays = {name: (array.dtype.str, array.ndim) for name, array in file.arrays.items()}
             found[f"segment {place} of version {version}"] = (arrays, dict(file.notes))
-    for path in sorted(layout.pins.glob("*/*")):
+    for path in sorted(local(layout.pins).glob("*/*")):
         content = msgspec.json.decode(path.read_bytes())["content"]
         content.pop("token", None)  # came without a new format: the releases before pass over it, and pins lack it
-        found[str(path.relative_to(layout.root))] = content
-    kinds = {path.suffix for path in layout.root.rglob("*") if path.is_file()}
+        found[str(path.relative_to(local(layout.root)))] = content
+    kinds = {path.suffix for path in local(layout.root).rglob("*") if path.is_file()}
     return found | {"kinds": sorted(kinds)}
 
 
@@ -122,8 +123,8 @@ def test_what_is_written_today_has_the_latest_format(tmp_path: Path) -> None:
 
 def test_every_kind_of_file_is_there() -> None:
     layout = IndexDirectory.of(DATA / f"{PREFIX}{FORMAT}")
-    kinds = {path.suffix for path in layout.root.rglob("*") if path.is_file()}
+    kinds = {path.suffix for path in local(layout.root).rglob("*") if path.is_file()}
     assert kinds >= {".seg", ".dead", ".json", ".pin", ".seen", ".stats"}
     segments = [Segment.open(layout, entry.segment.name).file.arrays for entry in read_manifest(layout, 1).segments]
     assert [len(arrays["engine/owner_list"]) for arrays in segments] == [len(ALIKE)]
-    assert all(os.access(path, os.R_OK) for path in layout.root.rglob("*"))
+    assert all(os.access(path, os.R_OK) for path in local(layout.root).rglob("*"))

@@ -66,7 +66,7 @@ def test_a_deep_tree_is_written_merged_found_explained_compared_and_exported(
         for subscription in written.values():
             writer.publish([write_segment(layout, engine, [subscription])], [], {})
         assert merge(layout, MergePlan(tuple(e.segment.name for e in latest(layout).segments)), engine) is not None
-        snapshot = open_version(layout.root)
+        snapshot = open_version(tmp_path / "index")
         assert len(snapshot.segments) == 1
         found = list(read(snapshot, alive(snapshot)))
         for subscription in found:

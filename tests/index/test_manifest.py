@@ -32,6 +32,7 @@ from index.manifest import (
 from index.writer import IndexWriter
 from schemas.errors import TocsinError
 from tests.index.small_index import history, segment
+from tests.local import local
 
 FORK = multiprocessing.get_context("fork")
 
@@ -63,7 +64,7 @@ def test_analyser_and_number_of_shards_are_those_of_the_first_version(layout: In
 
 def test_a_manifest_under_the_name_of_another_version_is_damage(layout: IndexDirectory) -> None:
     publish(layout, EMPTY.successor([]))
-    layout.manifest(1).rename(layout.manifest(2))
+    local(layout.manifest(1)).rename(local(layout.manifest(2)))
     with pytest.raises(DamagedFile, match="found version 1"):
         read_manifest(layout, 2)
 
@@ -96,7 +97,7 @@ def test_a_version_on_which_others_have_built_before_its_publisher_looks_again_i
 
 
 def test_a_version_is_published_once(layout: IndexDirectory) -> None:
-    (layout.manifests / "._00000000000000000009.json").write_text("of a file manager")
+    local(layout.manifests / "._00000000000000000009.json").write_text("of a file manager")
     publish(layout, EMPTY.successor([], {0: 1}))
     with pytest.raises(VersionTaken):
         publish(layout, EMPTY.successor([], {0: 2}))
@@ -150,7 +151,7 @@ def test_a_directory_that_was_removed_while_it_was_in_use_is_told_and_not_begun_
     IndexWriter(layout).publish([segment(layout, "a")], [], {0: 1})
     writers = [IndexWriter(layout), IndexWriter(layout)]
     assert writers[0].publish([segment(layout, "b")], [], {0: 2}) == latest_since(layout, 2) == 2
-    shutil.rmtree(layout.root)
+    shutil.rmtree(local(layout.root))
     for known, writer in ((2, writers[0]), (1, writers[1])):
         with pytest.raises(IndexGone, match=rf"{layout.root} was removed .*: version {known} had .* now there is none"):
             writer.publish([], ["c"], {0: 3})
@@ -165,7 +166,7 @@ def test_a_version_that_was_met_by_a_replay_only_is_known_too(layout: IndexDirec
     writer = IndexWriter(layout)
     IndexWriter(layout).publish([segment(layout, "a")], [], {0: 1})
     assert writer.publish([], ["a"], {0: 1}) == 1
-    shutil.rmtree(layout.root)
+    shutil.rmtree(local(layout.root))
     with pytest.raises(IndexGone):
         writer.publish([], ["c"], {0: 2})
 
@@ -235,7 +236,7 @@ def test_a_torn_manifest_is_named_with_the_cure_and_no_older_version_takes_its_p
 ) -> None:
     for offset in (1, 2):
         IndexWriter(layout).publish([segment(layout, f"s{offset}")], [], {0: offset})
-    path = layout.manifest(2)
+    path = local(layout.manifest(2))
     path.write_bytes(path.read_bytes()[:keep])
     for attempt in (lambda: latest(layout), lambda: IndexWriter(layout).publish([], ["s1"], {0: 3})):
         with pytest.raises(DamagedFile, match="rebuilt from the subscriptions topic") as caught:
@@ -245,7 +246,7 @@ def test_a_torn_manifest_is_named_with_the_cure_and_no_older_version_takes_its_p
 
 def test_every_flipped_bit_of_a_manifest_is_found(layout: IndexDirectory) -> None:
     publish(layout, EMPTY.successor([SegmentEntry(segment(layout, "a"))], {0: 1}, "source"))
-    path = layout.manifest(1)
+    path = local(layout.manifest(1))
     good = path.read_bytes()
     for position in range(len(good)):
         for bit in range(8):
@@ -258,7 +259,7 @@ def test_every_flipped_bit_of_a_manifest_is_found(layout: IndexDirectory) -> Non
 
 def test_another_format_is_refused_with_the_cure(layout: IndexDirectory) -> None:
     later = msgspec.structs.replace(EMPTY.successor([]), format=99)
-    layout.manifest(1).write_bytes(checked_json.encode(later))
+    local(layout.manifest(1)).write_bytes(checked_json.encode(later))
     with pytest.raises(TocsinError, match=rf"format 99, this version reads 1 to {FORMAT}. Remove the index directory"):
         latest(layout)
 

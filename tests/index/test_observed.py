@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,8 @@ from index.terms import value_bytes
 from index.writer import IndexWriter
 from schemas.expression import Derive, In
 from schemas.records import Event, Subscription
-from schemas.values import value_key
+from schemas.values import Value, value_key
+from tests.local import local
 from tests.strategies import events
 
 
@@ -45,8 +47,8 @@ def counted(*blocks: EventBlock) -> EventStatistics:
     return total(parts)
 
 
-def block(*attributes: dict[str, tuple[object, ...]]) -> EventBlock:
-    return EventBlock.from_events([Event(a) for a in attributes])  # type: ignore[arg-type]
+def block(*attributes: Mapping[str, tuple[Value, ...]]) -> EventBlock:
+    return EventBlock.from_events([Event(a) for a in attributes])
 
 
 def of(found: EventStatistics, name: str) -> AttributeStatistics:
@@ -184,11 +186,11 @@ def test_folding_changes_nothing_of_what_is_known_even_when_it_is_cut_off(tmp_pa
         statistics_store.add(layout, counted(block({"a": (value,)}, {"b": (1,)})))
     known = statistics_store.gathered(layout)
     assert (known.events, of(known, "a").events) == (6, 3)
-    left = {name: (layout.statistics / name).read_bytes() for name in names(layout.statistics, ".seen")}
+    left = {name: local(layout.statistics / name).read_bytes() for name in names(layout.statistics, ".seen")}
     assert statistics_store.fold(layout) == 3
     assert statistics_store.gathered(layout) == known
     for name, content in left.items():  # as if the process had ended before it removed them
-        (layout.statistics / name).write_bytes(content)
+        local(layout.statistics / name).write_bytes(content)
     assert statistics_store.gathered(layout) == known
     statistics_store.add(layout, counted(block({"a": (0,)})))
     assert statistics_store.fold(layout) == 4
@@ -202,9 +204,10 @@ def test_a_damaged_file_is_passed_over(tmp_path: Path) -> None:
     statistics_store.add(layout, counted(block({"a": (1,)})))
     statistics_store.fold(layout)
     statistics_store.add(layout, counted(block({"a": (1,)})))
-    (layout.statistics / "torn.seen").write_bytes(b"tocsin")
+    local(layout.statistics / "torn.seen").write_bytes(b"tocsin")
     assert statistics_store.gathered(layout).events == 2
-    layout.all_statistics.write_bytes(layout.all_statistics.read_bytes()[:-3])
+    all_statistics = local(layout.all_statistics)
+    all_statistics.write_bytes(all_statistics.read_bytes()[:-3])
     assert statistics_store.gathered(layout).events == 1
     assert statistics_store.fold(layout) == 2
     assert statistics_store.gathered(layout).events == 1
@@ -267,6 +270,6 @@ def test_increments_that_nobody_folds_are_garbage_in_the_end(tmp_path: Path) -> 
     statistics_store.add(layout, counted(block({"a": (1,)})))
     assert collect(layout).files == 0
     for name in names(layout.statistics):
-        os.utime(layout.statistics / name, (time.time() - 7200,) * 2)
+        os.utime(local(layout.statistics / name), (time.time() - 7200,) * 2)
     assert collect(layout).files == 1
     assert names(layout.statistics) == ["all.stats"]

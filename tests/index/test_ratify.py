@@ -26,6 +26,7 @@ from schemas.errors import TocsinError
 from schemas.expression import And, In, NotIn, Range
 from schemas.records import Event, Subscription
 from schemas.values import SCORE_SCALE
+from tests.local import local
 
 EVENTS = [Event({"a": (n % 3,), "b": (n,)}, {"a": (n / 2,)}, time=n) for n in range(12)]
 
@@ -141,9 +142,9 @@ def test_of_many_versions_the_latest_are_named(tmp_path: Path) -> None:
 def test_a_version_that_is_there_and_damaged_is_said_to_be(directory: Path, tmp_path: Path) -> None:
     shutil.copytree(directory, tmp_path / "copy")
     layout = IndexDirectory.of(tmp_path / "copy")
-    layout.manifest(1).write_bytes(b"{}")
+    local(layout.manifest(1)).write_bytes(b"{}")
     with pytest.raises(DamagedFile):
-        open_version(layout.root, 1)
+        open_version(tmp_path / "copy", 1)
 
 
 def test_an_older_version_is_read_as_it_was(directory: Path) -> None:

@@ -24,6 +24,7 @@ from schemas.errors import TocsinError
 from schemas.expression import And, In, Not, NotIn, Range
 from schemas.records import Subscription
 from tests.index.oracle_engine import OracleEngine
+from tests.local import local
 
 FULL = Subscription(
     id="s-é",
@@ -55,7 +56,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexDirectory, s
 
 @pytest.fixture
 def copy(written: tuple[IndexDirectory, str], tmp_path: Path) -> tuple[IndexDirectory, str]:
-    shutil.copytree(written[0].root, tmp_path / "index")
+    shutil.copytree(local(written[0].root), tmp_path / "index")
     return IndexDirectory.of(tmp_path / "index"), written[1]
 
 
@@ -99,7 +100,7 @@ def test_a_segment_wants_some_subscriptions_with_distinct_ids(
 
 def test_nothing_is_left_of_a_segment_whose_engine_failed(tmp_path: Path) -> None:
     class Failing(OracleEngine):
-        def build(self, subscriptions: object) -> dict[str, np.ndarray]:  # type: ignore[override, type-arg]
+        def build(self, subscriptions: object) -> dict[str, np.ndarray]:
             return {"objects": np.array([object()])}
 
     with pytest.raises(ValueError, match="only plain numbers"):
@@ -109,7 +110,7 @@ def test_nothing_is_left_of_a_segment_whose_engine_failed(tmp_path: Path) -> Non
 
 def test_every_flipped_bit_is_found(copy: tuple[IndexDirectory, str]) -> None:
     """Small files are verified as they are opened, padding, format and lengths too."""
-    path = copy[0].segment(copy[1])
+    path = local(copy[0].segment(copy[1]))
     good = path.read_bytes()
     for position in range(len(good)):
         bad = bytearray(good)
@@ -136,7 +137,7 @@ def test_every_flipped_bit_is_found(copy: tuple[IndexDirectory, str]) -> None:
 def test_a_damaged_file_is_named_with_the_cure(
     damage: Callable[[Path], object], copy: tuple[IndexDirectory, str]
 ) -> None:
-    path = copy[0].segment(copy[1])
+    path = local(copy[0].segment(copy[1]))
     damage(path)
     with pytest.raises(DamagedFile) as caught:
         Segment.open(*copy)
@@ -169,7 +170,9 @@ def test_another_format_is_refused_with_the_cure(tmp_path: Path, monkeypatch: py
 def test_arrays_of_any_shape_and_number_come_back(dtypes: list[type], data: st.DataObject) -> None:
     shapes = [data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3)) for _ in dtypes]
     rng = np.random.default_rng(0)
-    arrays = {f"a{i}": rng.integers(0, 2, shapes[i]).astype(dtype) for i, dtype in enumerate(dtypes)}
+    arrays: dict[str, np.ndarray] = {
+        f"a{i}": rng.integers(0, 2, shapes[i]).astype(dtype) for i, dtype in enumerate(dtypes)
+    }
     with tempfile.TemporaryDirectory() as folder:
         write_arrays(Path(folder) / "x", "dead", {"note": "1"}, arrays)
         file = open_arrays(Path(folder) / "x", "dead")

@@ -15,6 +15,7 @@ from schemas.filter_text import parse_filter
 from schemas.json_codec import decode_subscription
 from schemas.limits import Limits
 from schemas.records import Subscription
+from tests.local import local
 from tests.stream.index_commands import lines, records, tocsin
 
 
@@ -88,7 +89,7 @@ def test_a_bit_that_flipped_in_a_large_array_is_one_sentence(command: str, event
     late = Subscription("late", parse_filter("origin = 'JFK'"), labels={"note": "x" * 2 * VERIFY_LIMIT})
     info = write_segment(path, BlockEngine(), [late])
     IndexWriter(path).publish([info], [], {0: 1})
-    file = IndexDirectory.of(path).segment(info.name)
+    file = local(IndexDirectory.of(path).segment(info.name))
     content = bytearray(file.read_bytes())
     content[content.index(b"xxxx") + VERIFY_LIMIT] ^= 1
     file.write_bytes(content)
@@ -104,7 +105,7 @@ def test_a_bit_that_flipped_in_a_large_array_is_one_sentence(command: str, event
 def test_status_says_of_an_index_that_can_not_be_read_what_is_wrong_with_it(event: str, tmp_path: Path) -> None:
     layout = IndexDirectory.of(tmp_path / "index")
     IndexWriter(tmp_path / "index").publish([], [], {0: 1})
-    manifest = layout.manifest(1)
+    manifest = local(layout.manifest(1))
     manifest.write_bytes(manifest.read_bytes()[:-9])
     nowhere = ("--set", "kafka.client.none=1")  # refused, so nobody is waited for
     index = tocsin(tmp_path / "index", "status", *nowhere).stdout.splitlines()[-1]
@@ -116,7 +117,7 @@ def test_status_says_of_an_index_that_can_not_be_read_what_is_wrong_with_it(even
 
 def test_nothing_in_the_directory_is_written_or_removed(index: Path, event: str) -> None:
     def state() -> dict[str, tuple[int, int]]:
-        found = IndexDirectory.of(index).root.rglob("*")
+        found = index.rglob("*")
         return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
 
     before = state()

@@ -25,6 +25,7 @@ from schemas.json_codec import decode_subscription
 from schemas.records import Subscription
 from stream.lock import FolderLock, Holder, holder
 from tests.conftest import BrokerAddress
+from tests.local import local
 from tests.pinned import pinned_before
 from tests.stream.command_line import CommandLine
 from tests.stream.index_commands import lines, on_a_terminal, records, run, tocsin
@@ -81,7 +82,7 @@ def test_verify_finds_a_whole_index_sound(index: Path) -> None:
 def test_verify_names_each_damaged_file_and_says_what_helps(index: Path) -> None:
     layout = IndexDirectory.of(index)
     entry = latest(index).segments[-1]
-    segment, earlier = layout.segment(entry.segment.name), layout.manifest(2)
+    segment, earlier = local(layout.segment(entry.segment.name)), local(layout.manifest(2))
     content = bytearray(segment.read_bytes())
     content[100] ^= 1
     segment.write_bytes(content)
@@ -270,7 +271,7 @@ def test_what_was_exported_is_imported_into_the_topic(index: Path, broker: Broke
     result = commands("index", "import", "-", stdin=exported)
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr.endswith(f"imported 15 subscriptions to {commands.subscriptions}\n")
-    found = {key.decode(): value for key, value in commands.records(commands.subscriptions)}
+    found = {(key or b"").decode(): value for key, value in commands.records(commands.subscriptions)}
     decoded = {id_: decode_subscription(id_, json.dumps(value).encode()) for id_, value in found.items()}
     assert repr(sorted(decoded.items())) == repr(sorted(held(index).items()))
 

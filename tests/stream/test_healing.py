@@ -18,6 +18,7 @@ from stream.checkpoint import UnreadableCheckpoint, batch_end_offsets
 from stream.healing import begin_anew, heal, mend_events, mend_progress
 from stream.index_place import IndexPlace
 from tests.index.crash import build, written
+from tests.local import local
 from tests.pinned import pinned_before
 from tests.stream.test_preflight import _checkpoint
 
@@ -60,7 +61,7 @@ class Job:
 def job(built: Path, tmp_path: Path) -> Job:
     shutil.copytree(built, tmp_path / "index")
     job = Job(tmp_path)
-    shutil.rmtree(job.layout.pins)
+    shutil.rmtree(local(job.layout.pins))
     pin_latest(job.index, "query", 7, latest_version(job.index))
     return job
 
@@ -85,27 +86,30 @@ def _flip(path: Path) -> None:
 
 
 def _segment(layout: IndexDirectory) -> Path:
-    return layout.segment(latest(layout).segments[0].segment.name)
+    return local(layout.segment(latest(layout).segments[0].segment.name))
 
 
-DAMAGE: dict[str, Callable[[IndexDirectory], object]] = {
-    "the latest manifest altered": lambda layout: _flip(layout.manifest(latest(layout).version)),
-    "the latest manifest lost": lambda layout: layout.manifest(latest(layout).version).unlink(),
-    "all manifests lost": lambda layout: shutil.rmtree(layout.manifests),
+def _lose_later_manifests_and_commits(layout: IndexDirectory) -> None:
+    for version in versions(layout)[1:]:
+        local(layout.manifest(version)).unlink()
+    shutil.rmtree(local(layout.root / "progress" / "commits"))
+
+
+DAMAGE: dict[str, Callable[[IndexDirectory], None]] = {
+    "the latest manifest altered": lambda layout: _flip(local(layout.manifest(latest(layout).version))),
+    "the latest manifest lost": lambda layout: local(layout.manifest(latest(layout).version)).unlink(),
+    "all manifests lost": lambda layout: shutil.rmtree(local(layout.manifests)),
     "a segment altered": lambda layout: _flip(_segment(layout)),
     "a segment lost": lambda layout: _segment(layout).unlink(),
-    "all dead sets lost": lambda layout: shutil.rmtree(layout.dead),
-    "progress without what Spark wrote first": lambda layout: (layout.root / "progress" / "metadata").unlink(),
-    "progress lost in part": lambda layout: (layout.root / "progress" / "offsets" / "1").unlink(),
-    "later manifests and the commits lost": lambda layout: (
-        [layout.manifest(version).unlink() for version in versions(layout)[1:]],
-        shutil.rmtree(layout.root / "progress" / "commits"),
-    ),
+    "all dead sets lost": lambda layout: shutil.rmtree(local(layout.dead)),
+    "progress without what Spark wrote first": lambda layout: local(layout.root / "progress" / "metadata").unlink(),
+    "progress lost in part": lambda layout: local(layout.root / "progress" / "offsets" / "1").unlink(),
+    "later manifests and the commits lost": _lose_later_manifests_and_commits,
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_index_is_set_aside_as_it_is_and_said(damage: Callable[[IndexDirectory], object], job: Job) -> None:
+def test_a_damaged_index_is_set_aside_as_it_is_and_said(damage: Callable[[IndexDirectory], None], job: Job) -> None:
     damage(job.layout)
     before = {path.relative_to(job.index): content for path, content in job.state().items()}
     found, told = job.heal()
@@ -122,8 +126,8 @@ def test_a_damaged_index_is_set_aside_as_it_is_and_said(damage: Callable[[IndexD
 
 def test_an_index_that_was_emptied_in_part_is_read_from_the_beginning(job: Job) -> None:
     """Spark would go on with the last batch that ``offsets`` has, and the index would hold that one alone."""
-    shutil.rmtree(job.layout.pins)
-    shutil.rmtree(job.layout.manifests)
+    shutil.rmtree(local(job.layout.pins))
+    shutil.rmtree(local(job.layout.manifests))
     shutil.rmtree(job.index / "progress" / "commits")
     assert job.heal() == []
     assert not (job.index / "progress").exists()
@@ -296,7 +300,7 @@ class TestTorn:
 
 
 def test_a_damaged_manifest_of_an_earlier_version_is_removed_so_that_garbage_is_collected(job: Job) -> None:
-    _flip(job.layout.manifest(3))
+    _flip(local(job.layout.manifest(3)))
     (said,) = job.heal()
     assert said.startswith(f"{job.layout.manifest(3)} is damaged (")
     assert 3 not in versions(job.index)

@@ -23,6 +23,7 @@ from stream.metrics import Snapshot
 from stream.progress import IndexProgress
 from stream.stop import Stop
 from stream.watch import Watch
+from tests.local import local
 
 
 class Watched:
@@ -94,7 +95,7 @@ def test_a_compaction_that_met_damage_ends_the_job_when_the_latest_version_has_i
     watched.compactor.keep_running.return_value = Ended(DAMAGED, 1.0)
     watched.watch.look()
     assert watched.reporter.say.called, "what is damaged may belong to an earlier version"
-    IndexDirectory.of(tmp_path / "index").segment(watched.segment.name).write_bytes(b"")
+    local(IndexDirectory.of(tmp_path / "index").segment(watched.segment.name)).write_bytes(b"")
     with pytest.raises(DamagedFile):
         watched.watch.look()
 
