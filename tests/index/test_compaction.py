@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from index import compaction
+from index import compaction, statistics_store
 from index.block.engine import BlockEngine
 from index.compaction import compact, due, startable, watch
 from index.compaction_process import DAMAGED
@@ -102,7 +102,7 @@ def test_merging_goes_on_without_the_statistics_that_can_not_be_folded(
         folded.append(directory)
         raise TocsinError("no space left")
 
-    monkeypatch.setattr(compaction.statistics_store, "fold", full)
+    monkeypatch.setattr(statistics_store, "fold", full)
     for i in range(9):
         publish(tmp_path, OracleEngine(), f"s{i}")
     assert compact(tmp_path, OracleEngine()) == [10]
@@ -125,8 +125,12 @@ def test_a_merge_that_fails_ends_the_watch_and_one_that_is_published_is_timed(
     monkeypatch.setattr(compaction, "startable", lambda _, running: [] if running else [MergePlan(("a",))])
     looks = iter(range(1000))
     for ends in (1, 1000):
+
+        def ended(ends: int = ends) -> bool:
+            return next(looks) >= ends
+
         with pytest.raises(TocsinError, match="damaged"):
-            watch(tmp_path, OracleEngine(), 0.01, lambda ends=ends: next(looks) >= ends)
+            watch(tmp_path, OracleEngine(), 0.01, ended)
 
 
 def test_a_merge_that_lost_a_race_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +151,7 @@ def test_statistics_are_folded_and_garbage_is_collected_each_in_its_time(
         now += seconds
 
     monkeypatch.setattr(compaction, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
-    monkeypatch.setattr(compaction.statistics_store, "fold", lambda *given: did.append((now, "fold", given)))
+    monkeypatch.setattr(statistics_store, "fold", lambda *given: did.append((now, "fold", given)))
     monkeypatch.setattr(compaction, "collect", lambda *given: did.append((now, "collect", given)))
     watch(tmp_path, OracleEngine(), 10.0, lambda: now > 60, superseded=200.0, unpublished=500.0)
     assert [(when, given) for when, what, given in did if what == "fold"] == [(30, (tmp_path,)), (60, (tmp_path,))]

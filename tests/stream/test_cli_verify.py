@@ -49,8 +49,8 @@ def test_verify_ends_with_1_and_explains_each_difference(index: Path, event: str
     told = [Subscription(id_, parse_filter("origin = 'JFK'^2")) for id_ in ("a", "b")]
 
     class Wrong(BlockEngine):
-        def build(self, subscriptions: Any) -> Any:
-            return super().build(swapped)
+        def build(self, subscriptions: Any, statistics: Any = None) -> Any:
+            return super().build(swapped, statistics)
 
     IndexWriter(bad).publish([write_segment(bad, Wrong(), told)], [], {})
     result = run(bad, "verify", event)

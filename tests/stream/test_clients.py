@@ -62,12 +62,10 @@ class Group:
 class Refusing(TopicPartition):
     """What the brokers say of a partition that they do not tell about."""
 
+    error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+
     def __init__(self, place: TopicPartition) -> None:
         super().__init__(place.topic, place.partition, place.offset)
-
-    @property
-    def error(self) -> KafkaError:
-        return KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
 
 
 def test_a_partition_that_is_refused_has_not_lost_its_offset() -> None:

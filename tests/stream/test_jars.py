@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from index.cache_folder import cache_folder
 from schemas.errors import TocsinError
 from stream import jars
 
@@ -85,7 +86,7 @@ def test_a_missing_jar_is_downloaded_and_told_of(repository: ThreadingHTTPServer
 def test_another_jar_under_the_same_name_is_not_kept(repository: ThreadingHTTPServer) -> None:
     with pytest.raises(TocsinError, match="is not the locked one"):
         jars._fetch([_thing(b"what was tested")], None)
-    assert list((jars.cache_folder() / "jars").iterdir()) == []
+    assert list((cache_folder() / "jars").iterdir()) == []
 
 
 def test_a_jar_that_no_repository_has_is_named(repository: ThreadingHTTPServer) -> None:

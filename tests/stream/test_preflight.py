@@ -42,7 +42,7 @@ class TestIndex:
 
     def check(self, folder: Path, manifest: Manifest, **changes: Any) -> None:
         given: dict[str, Any] = {"source": SUBSCRIPTIONS, "beginnings": {0: 0, 1: 0}, "ends": {0: 10, 1: 10}} | changes
-        check_index(folder, manifest, given["source"], given["beginnings"], given["ends"])
+        check_index(str(folder), manifest, given["source"], given["beginnings"], given["ends"])
 
     def test_an_index_that_fits_or_is_new_is_let_through(self, tmp_path: Path) -> None:
         self.check(tmp_path, EMPTY, beginnings={0: 5, 1: 5})
