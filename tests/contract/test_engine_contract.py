@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from functools import cache, reduce
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -41,6 +41,7 @@ from tests.contract.support import (
     opened,
     rows,
 )
+from tests.deep import deep
 from tests.strategies import NOT_FINITE, NUMBERS, STRINGS, events, subscriptions
 
 __all__ = ["engine"]
@@ -231,10 +232,10 @@ def test_values_that_python_takes_for_one_are_told_apart(engine: Engine) -> None
 def test_depth_and_width_have_no_limit_of_their_own(engine: Engine) -> None:
     """The oracle recurses, so what is expected is said here."""
     a, b = In("a", (1,)), In("b", (1,))
-    nots: Expression = reduce(lambda inner, _: Not(inner), range(2000), a)
-    chain: Expression = reduce(lambda inner, _: And((inner, Or((a, b)))), range(2000), b)
-    zigzag: Expression = reduce(
-        lambda inner, i: Or((inner, In("c", (i,)))) if i % 2 else And((inner, Or((a, In("d", (i,)))))), range(2000), b
+    nots = deep(lambda inner, _: Not(inner), 2000, a)
+    chain = deep(lambda inner, _: And((inner, Or((a, b)))), 2000, b)
+    zigzag = deep(
+        lambda inner, i: Or((inner, In("c", (i,)))) if i % 2 else And((inner, Or((a, In("d", (i,)))))), 2000, b
     )
     wide = Or(tuple(In("w", (i,), (i / 2,)) for i in range(2000)))
     broad = And((a, Or(tuple(And((In("w", (i,)), b)) for i in range(2000)))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -40,6 +39,7 @@ from schemas.records import Event, Subscription
 from schemas.values import Value
 from tests.contract.support import block_engine as engine
 from tests.contract.support import examples, expected, numbered, opened, rows
+from tests.deep import deep
 from tests.strategies import rich_events, rich_expressions, rich_subscriptions
 
 __all__ = ["engine"]
@@ -119,7 +119,7 @@ def test_equivalent_expressions_match_alike(
     engine: Engine, first: Expression, second: Expression, third: Expression, happened: Event
 ) -> None:
     """Double negation, De Morgan, distribution and the order of arguments."""
-    alike = [
+    alike: list[tuple[Expression, Expression]] = [
         (first, Not(Not(first))),
         (Not(And((first, second))), Or((Not(first), Not(second)))),
         (Not(Or((first, second))), And((Not(first), Not(second)))),
@@ -224,7 +224,7 @@ def test_an_event_with_a_hundred_thousand_values(engine: Engine) -> None:
 def test_ten_thousand_ranges_of_an_attribute(engine: Engine, seed: int) -> None:
     """Short ones, long ones, and some that hold all of the numbers at hand."""
     rng = random.Random(seed)
-    bounds = [sorted(rng.sample(range(-50, 100_000), 2)) for _ in range(5000)]
+    bounds: list[Sequence[int]] = [sorted(rng.sample(range(-50, 100_000), 2)) for _ in range(5000)]
     bounds += [(low, low + rng.randrange(3)) for low in rng.choices(range(100_000), k=4990)]
     bounds += [(-50, 200_000)] * 10
     asked = [rng.sample(range(100_000), rng.choice((1, 1, 3))) for _ in range(70)]
@@ -262,7 +262,7 @@ def test_ranges_that_cover_others_are_tested_as_well(engine: Engine, seed: int) 
 
 def test_wide_and_deep_expressions(engine: Engine) -> None:
     wide = Or(tuple(StartsWith("a", f"{i:05d}") for i in range(5000)))
-    nots: Expression = reduce(lambda inner, _: Not(inner), range(2000), Contains("a", "49"))
+    nots = deep(lambda inner, _: Not(inner), 2000, Contains("a", "49"))
     groups = And(tuple(Or((Matches("a", f".*{i}.*"), In("b", (i,)))) for i in range(20)))
     happened = [
         Event({"a": ("04999x",), "b": tuple(range(20))}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, reduce
+from functools import cache
 
 import pytest
 
@@ -44,6 +44,7 @@ from schemas.records import Event, Subscription
 from schemas.values import INT64_MAX, INT64_MIN, Value
 from tests.contract.support import Row, expected, numbered, opened, rows
 from tests.contract.support import block_engine as engine
+from tests.deep import deep
 
 __all__ = ["engine"]
 
@@ -181,7 +182,7 @@ def large() -> Case:
         Contains("s", "7"),
         Keywords("s", all=("7",)),
     ):
-        tests += [reduce(lambda inner, _: Not(inner), range(count), leaf) for count in (1_998, 1_999)]
+        tests += [deep(lambda inner, _: Not(inner), count, leaf) for count in (1_998, 1_999)]
     held: list[tuple[Value, ...]] = [(0,), (7,), (99, 100), (4_999,), (9_999,), (10_000,), (-1, 5_000), (7.0, 6, 2)]
     happened = [Event({"a": values, "s": tuple(f"{int(v):04d}" for v in values)}) for values in held]
     happened += [

@@ -30,13 +30,14 @@ def often(rng: random.Random) -> Leaf:
 def even(rng: random.Random) -> Leaf:
     """Return such a leaf that gives the same whatever satisfies it: a conjunction of these has one score."""
     weight = rng.choice(WEIGHTS)
-    return rng.choice([
+    leaves: list[Leaf] = [
         In(*wide(rng)),
         In(*wide(rng), (weight,) * (VALUES - 1)),
         NotIn("z", (rng.randrange(VALUES),)),
         Range(rng.choice(ATTRIBUTES), ge=-rng.randrange(1, 900)),
         Exists(rng.choice(ATTRIBUTES)),
-    ])  # fmt: skip
+    ]
+    return rng.choice(leaves)
 
 
 def wide(rng: random.Random) -> tuple[str, tuple[int, ...]]:
@@ -49,13 +50,14 @@ def seldom(rng: random.Random) -> Leaf:
     """Return a leaf that few events satisfy."""
     attribute = rng.choice(ATTRIBUTES)
     value = rng.randrange(VALUES)
-    return rng.choice([
+    leaves: list[Leaf] = [
         In(attribute, (value,), (rng.choice(WEIGHTS),)),
         In("z", (value,)),
         Range(attribute, lt=-rng.randrange(1, 500)),
         NotExists(attribute),
         NotIn(attribute, tuple(range(VALUES // 2))),
-    ])  # fmt: skip
+    ]
+    return rng.choice(leaves)
 
 
 def many(rng: random.Random, make: Callable[[random.Random], Expression], count: int) -> tuple[Expression, ...]:
@@ -74,7 +76,7 @@ def shape(rng: random.Random) -> Expression:
     size = rng.choice(SIZES)
     other = rng.choice([count for count in SIZES if count * size <= MOST_LEAVES])
     make = rng.choice((often, even))
-    return rng.choice([
+    shapes: list[Callable[[], Expression]] = [
         lambda: And(many(rng, make, size)),
         lambda: Or(many(rng, seldom, size)),
         lambda: Not(Or(many(rng, seldom, size))),
@@ -83,7 +85,8 @@ def shape(rng: random.Random) -> Expression:
         lambda: And((Or(many(rng, seldom, size)), *many(rng, make, other), Not(And(many(rng, make, 5))))),
         lambda: Or((And(many(rng, make, size)), And((make(rng), Or(many(rng, seldom, other)))))),
         lambda: nested(rng, size),
-    ])()  # fmt: skip
+    ]
+    return rng.choice(shapes)()
 
 
 def event(rng: random.Random) -> Event:

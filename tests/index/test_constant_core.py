@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import pytest
 
 from index.constant_core import Core, constant_core
@@ -11,6 +9,7 @@ from index.normal_form import FALSE, TRUE
 from schemas.expression import And, In, Not, NotIn, Range
 from schemas.filter_printer import format_filter
 from schemas.filter_text import parse_filter
+from tests.deep import deep
 
 
 @pytest.mark.parametrize(
@@ -40,8 +39,7 @@ def test_a_pair_is_found_among_thousands_and_in_deep_nesting() -> None:
     pair = (In("x", (1,)), NotIn("x", (1, 2)))
     wide = And((*(Range(f"x{i}", gt=1) for i in range(5000)), *pair))
     assert constant_core(wide) == Core(False, pair)
-    deep = reduce(lambda inner, _: Not(inner), range(2000), And(pair))
-    assert constant_core(deep) == Core(False, pair)
+    assert constant_core(deep(lambda inner, _: Not(inner), 2000, And(pair))) == Core(False, pair)
 
 
 def test_constants_as_written_have_an_empty_core() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import cache, reduce
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from index.oracle import match_subscription, matches, score
 from index.weighted_leaves import truth, weighted_leaves
 from schemas.expression import (
     And,
+    Attribute,
     Contains,
     ContainsAll,
     Derive,
@@ -26,6 +29,7 @@ from schemas.expression import (
     Expression,
     In,
     Keywords,
+    Leaf,
     Matches,
     Not,
     NotExists,
@@ -36,22 +40,25 @@ from schemas.expression import (
     Within,
 )
 from schemas.filter_text import parse_filter
-from schemas.records import Event, Subscription
+from schemas.records import Event, Mode, Subscription
 from schemas.texts import fold
 from schemas.values import Value
+from tests.deep import deep
 
 VALUES: tuple[Value, ...] = (1, 2, 2.0, 3, True, "a", "ab", "abc", "B", "2026-05-01", "")
 NUMBERS = (0, 1, 2, 2.5, 3)
 TEXTS = ("a", "ab", "abc", "b", "A", "")
-ATTRIBUTES = (
+ATTRIBUTES: tuple[Attribute, ...] = (
     *("x", "x", "x", "y"),
     *(Derive("lower", "x"), Derive("upper", "x"), Derive("length", "x"), Derive("mod", "x", (2,))),
     *(Derive("month", "x"), Derive("substring", "x", (1, 2)), Derive("length", Derive("lower", "x"))),
     *(Derive("substring", Derive("lower", "x"), (1, 1)), Derive("abs", "x"), Derive("round", "x")),
     Derive("length", Derive("length", "x")),
 )
-KINDS = (In, In, In, NotIn, Within, EqualsSet, ContainsAll, Range, Range, Exists, NotExists, str)
+KINDS: tuple[Any, ...] = (In, In, In, NotIn, Within, EqualsSet, ContainsAll, Range, Range, Exists, NotExists, str)
 """Kinds of leaves, ``str`` for those over texts; the commonest several times."""
+
+OVER_TEXTS: tuple[Callable[[Attribute, str, bool], Leaf], ...] = (StartsWith, EndsWith, Contains)
 
 ALWAYS, NEVER = "always", "never"
 
@@ -60,27 +67,26 @@ ALWAYS, NEVER = "always", "never"
 @st.composite
 def leaves(draw: st.DrawFn) -> Expression:
     attribute = draw(st.sampled_from(ATTRIBUTES))
-    kind = draw(
-        st.sampled_from((In, In, In, NotIn, Within, EqualsSet, ContainsAll, Range, Range, Exists, NotExists, str))
-    )
+    kind = draw(st.sampled_from(KINDS))
     if kind is str:
-        kind = draw(st.sampled_from((StartsWith, EndsWith, Contains)))
-        return kind(attribute, draw(st.sampled_from(TEXTS)), draw(st.booleans()))
+        return draw(st.sampled_from(OVER_TEXTS))(attribute, draw(st.sampled_from(TEXTS)), draw(st.booleans()))
     if kind is Range:
         return draw(ranges(attribute))
     if kind in (Exists, NotExists):
-        return draw(st.sampled_from((kind(attribute), Matches(attribute, "a.*"), Keywords(attribute, any=("a", "ab")))))
+        like: list[Leaf] = [kind(attribute), Matches(attribute, "a.*"), Keywords(attribute, any=("a", "ab"))]
+        return draw(st.sampled_from(like))
     values = tuple(draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=3)))
     if kind is In and draw(st.booleans()):
         return In(attribute, values, (draw(st.sampled_from((0.0, 1.0, -1.0))),) * len(values))
-    return kind(attribute, values, True) if kind is NotIn and draw(st.booleans()) else kind(attribute, values)
+    listed: Leaf = kind(attribute, values, True) if kind is NotIn and draw(st.booleans()) else kind(attribute, values)
+    return listed
 
 
 @st.composite
 def ranges(draw: st.DrawFn, attribute: str | Derive) -> Range:
     low, high = sorted(draw(st.lists(st.sampled_from(draw(st.sampled_from((NUMBERS, TEXTS)))), min_size=2, max_size=2)))
-    bounds = {draw(st.sampled_from(("gt", "ge"))): low, draw(st.sampled_from(("lt", "le"))): high}
-    bounds.pop(draw(st.sampled_from((None, *bounds))), None)
+    bounds: dict[str, Any] = {draw(st.sampled_from(("gt", "ge"))): low, draw(st.sampled_from(("lt", "le"))): high}
+    bounds.pop(draw(st.sampled_from(("", *bounds))), None)
     return Range(attribute, **bounds)
 
 
@@ -221,7 +227,8 @@ def test_what_scores_goes_only_where_it_never_has_a_say(expression: Expression, 
 
 def test_a_weighted_leaf_that_never_holds_keeps_its_part_in_the_sum() -> None:
     leaves = (Range(Derive("length", "x"), lt=0), StartsWith(Derive("lower", "x"), "A"), Exists("x"))
-    for mode, threshold in (("relaxed", None), ("threshold", 0.5)):
+    modes: tuple[tuple[Mode, float | None], ...] = (("relaxed", None), ("threshold", 0.5))
+    for mode, threshold in modes:
         subscription = Subscription("s", Or(leaves), 0.0, mode, threshold)
         assert len(weighted_leaves(subscription)) == 3
         assert truth(subscription) == Exists("x")
@@ -256,7 +263,7 @@ def test_many_neighbours_take_linear_time() -> None:
     """Each of these would take minutes if arguments were compared with one another."""
     many = range(5000)
     values = tuple(range(10_000))
-    wide = [
+    wide: list[Expression] = [
         Or((*(In("x", (i,)) for i in many), *(NotIn("x", (i, i + 1)) for i in many))),
         And((*(Range("x", gt=i) for i in many), *(Not(Range("x", gt=i + 5000)) for i in many))),
         And((*(Contains("x", f"a{i}") for i in many), *(Not(Contains("x", f"b{i}")) for i in many))),
@@ -270,7 +277,7 @@ def test_many_neighbours_take_linear_time() -> None:
 
 
 def test_units_are_propagated_through_deep_nesting() -> None:
-    expression = reduce(
-        lambda inner, i: And((In(f"x{i}", (1,)), Or((NotIn(f"x{i}", (1,)), inner)))), range(500), NotIn("x0", (1,))
+    expression = deep(
+        lambda inner, i: And((In(f"x{i}", (1,)), Or((NotIn(f"x{i}", (1,)), inner)))), 500, NotIn("x0", (1,))
     )
     assert normalise(expression) == FALSE

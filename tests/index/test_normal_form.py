@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import pytest
 from hypothesis import given
 
@@ -25,6 +23,7 @@ from schemas.expression import (
     Within,
 )
 from schemas.records import Event
+from tests.deep import deep
 from tests.strategies import events, expressions, rich_events, rich_expressions
 
 A, B = In("a", (1,)), In("b", (2,), (0.5,))
@@ -150,5 +149,5 @@ def test_doubles_are_kept_where_they_score_twice() -> None:
 
 @pytest.mark.parametrize("deepen", [Not, lambda inner: And((inner, B)), lambda inner: Or((inner, B))])
 def test_nesting_may_be_deep(deepen) -> None:  # type: ignore[no-untyped-def]
-    expression = reduce(lambda inner, _: deepen(inner), range(5000), A)
+    expression = deep(lambda inner, _: deepen(inner), 5000, A)
     assert normalise(expression) in (SILENT_A, And((A, *(B,) * 5000)), Or((A, B)))
