@@ -44,7 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class JobsFirst(LoadScopeScheduling):
+    class JobsFirst(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return nodeid.split("::")[0]
 
@@ -53,8 +53,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
         def _next(self, first: bool) -> str:
-            jobs = [scope for scope in self.workqueue if scope.startswith(JOBS)]
-            rest = [scope for scope in self.workqueue if not scope.startswith(JOBS)]
+            jobs: list[str] = [scope for scope in self.workqueue if scope.startswith(JOBS)]
+            rest: list[str] = [scope for scope in self.workqueue if not scope.startswith(JOBS)]
             return [*jobs, *rest][0] if first else [*rest, *reversed(jobs)][0]
 
     return JobsFirst(config, log)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -112,7 +113,7 @@ def ranges(draw: st.DrawFn) -> Range:
         draw(st.sampled_from(("le",) if closed else ("lt", "le"))),
     )
     sides = draw(st.sampled_from(("both", "both", "lower", "upper")))
-    chosen = {names[0]: lower} if sides != "upper" else {}
+    chosen: dict[str, Any] = {names[0]: lower} if sides != "upper" else {}
     if sides != "lower":
         chosen[names[1]] = upper
     return Range(attribute, **chosen)

@@ -66,6 +66,7 @@ def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
     while isinstance(command, TyperGroup):
         context = command.make_context(names[-1], rest, parent=context)
         name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert name is not None
         names.append(name)
     return names[1], command.make_context(names[-1], rest, parent=context).params
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import psutil
-from confluent_kafka import Consumer, Message, Producer
+from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from benchmarks import processes
@@ -128,7 +128,7 @@ class Client:
         """Take in what has arrived on the notification and dead-letter topics."""
         self._output.poll(seconds)
 
-    def _take(self, record: Message) -> None:
+    def _take(self, record: Any) -> None:
         if record.topic() == self.topics.notifications:
             self.found.append(json.loads(record.value()) | {"$key": record.key()})
         else:

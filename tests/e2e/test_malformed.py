@@ -94,7 +94,7 @@ def test_malformed_records_are_dead_letters_and_good_ones_beside_them_match(brok
         assert set(found) == set(places), "only good events have matches"
         for place in places:
             assert [(n["subscription"], n["score"]) for n in found[place]] == [("kept", 2.5), ("steady", 0.0)]
-        wanted = [
+        wanted: list[tuple[bytes | None, bytes, str, str]] = [
             (f"bad-{i}".encode(), value, reason, topics.subscriptions)
             for i, (value, reason) in enumerate(subscriptions)
         ]

@@ -73,7 +73,7 @@ def test_two_executors_write_the_same_bytes_whatever_the_number_of_shards(broker
     filters = {f"s{n}": f"a in ({n % 7}^0.5, {7 + n % 11}) and b > {rng.randrange(100)}" for n in range(300)}
     events: list[Any] = [{"a": rng.randrange(18), "b": rng.randrange(120)} for _ in range(1_500)]
     events += [{"a": [n, n + 7], "b": 99, "$top": n + 1} for n in range(7)]
-    shared, found = Topics(), []
+    shared, found = Topics(), list[Recorder]()
     with StandaloneCluster(tmp_path) as cluster:
         settings: dict[str, Any] = TWO_EXECUTORS | LIMITS | PATHS | {"top": TOP, "master": cluster.master}
         for shards in (1, 5):

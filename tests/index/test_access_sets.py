@@ -23,6 +23,7 @@ from index.oracle import match_subscription
 from index.terms import Dictionary, value_bytes
 from schemas.expression import And, Contains, Exists, Expression, In, Matches, Or, Range, Within
 from schemas.records import Event, Subscription
+from schemas.values import Value
 from tests.strategies import ATTRIBUTES, events, rich_events, rich_subscriptions, values
 
 counts = st.one_of(st.sampled_from((0.0, 1.0, 1e300, math.inf, math.nan, -5.0)), st.floats(0, 1e6))
@@ -96,7 +97,12 @@ def test_shares_of_events_are_estimated_for_every_kind_of_predicate() -> None:
     happened = []
     for i in range(4096):
         kind = "many" if i % 4 else "few"
-        held = {"kind": (kind,), "price": (float(rng.uniform(0, 1000)),), "id": (i,), "name": (f"{kind}-{i % 8}",)}
+        held: dict[str, tuple[Value, ...]] = {
+            "kind": (kind,),
+            "price": (float(rng.uniform(0, 1000)),),
+            "id": (i,),
+            "name": (f"{kind}-{i % 8}",),
+        }
         happened.append(Event(held | ({"gate": (1, 2)} if i % 10 == 0 else {})))
     known = observed(*happened)
     leaves: dict[Expression, float] = {
@@ -125,7 +131,13 @@ def test_shares_of_events_are_estimated_for_every_kind_of_predicate() -> None:
 @settings(max_examples=60, deadline=None)
 @given(any_statistics())
 def test_no_predicate_is_expected_never_or_more_than_always(wrong: EventStatistics) -> None:
-    leaves = [In("a", (1,)), In("a", ("a", 2)), Exists("b"), Within("c", (1,)), Range("a", ge=1, lt=3)]
+    leaves: list[Expression] = [
+        In("a", (1,)),
+        In("a", ("a", 2)),
+        Exists("b"),
+        Within("c", (1,)),
+        Range("a", ge=1, lt=3),
+    ]
     leaves += [Range("b", ge="a", lt="b"), Range("c", gt=0), Contains("b", "x"), Matches("a", "x")]
     assert all(0 < share <= 1 for share in frequencies(wrong, *leaves))
 

@@ -209,7 +209,7 @@ def test_stamps_survive_the_last_epoch() -> None:
     ],
 )
 def test_spans_cover_the_block_with_masks_as_narrow_as_may_be(
-    events: int, words: Words | None, expected: list[tuple[int, int, int]]
+    events: int, words: Words | None, expected: list[tuple[int, int, Words]]
 ) -> None:
     engine = BlockEngine(words)
     matcher = engine.open(engine.build([Subscription("a", A)]))

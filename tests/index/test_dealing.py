@@ -93,7 +93,9 @@ def test_a_hit_of_several_owners_is_dealt_to_each_that_is_alive(data: st.DataObj
     points = st.one_of(st.integers(0, 2), st.integers(-(2**62), 2**62))
     free = list(data.draw(st.permutations(range(OWNERS))))
     held = st.lists(st.integers(0, 63), min_size=1, max_size=20)
-    lists, rows, expected = [], [], []
+    lists: list[list[int]] = []
+    rows: list[tuple[int, int, list[int]]] = []
+    expected: list[tuple[int, int, list[int]]] = []
     dead = data.draw(st.sets(st.integers(0, OWNERS - 1), max_size=OWNERS // 2))
     while free:
         size, found = data.draw(st.integers(1, 6)), data.draw(st.lists(st.tuples(points, held), min_size=1, max_size=3))

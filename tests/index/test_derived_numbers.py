@@ -56,8 +56,8 @@ def test_every_function_is_exact_with_every_argument(function: str, args: list[N
 
 @pytest.mark.parametrize("function", sorted(CODES))
 def test_every_pair_of_numbers_where_arithmetic_is_delicate(function: str) -> None:
-    everything = [*NUMBERS, *CLOSE]
-    args = allowed(function, everything) if function in BINARY else [0]
+    everything: list[Number] = [*NUMBERS, *CLOSE]
+    args: list[Number] = allowed(function, everything) if function in BINARY else [0]
     assert_exact(function, args, [*everything, *NOT_FINITE, -math.nan])
 
 

@@ -110,7 +110,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         plan = self._merge_of_a_shard()
         self._interrupted(lambda: self._publish(delta, False), lambda: merge(self.layout, plan, self.engine))
 
-    @precondition(lambda self: latest(self.layout).segments)
+    @precondition(lambda self: len(latest(self.layout).segments) > 0)
     @rule(data=st.data())
     def merge_some(self, data: st.DataObject) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self._merge_of_a_shard().inputs), min_size=1, unique=True))
@@ -148,7 +148,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
         self.offset -= published
         assert self._publish(delta, split) == latest_version(self.layout)
 
-    @precondition(lambda self: latest(self.layout).segments)
+    @precondition(lambda self: len(latest(self.layout).segments) > 0)
     @rule(operations=st.integers(0, 40))
     def merge_is_cut_off(self, operations: int) -> None:
         plan = self._merge_of_a_shard()
@@ -158,7 +158,7 @@ class IndexDirectoryMachine(RuleBasedStateMachine):
     def garbage_collection_is_cut_off(self, operations: int) -> None:
         self._cut_off(self.collect_garbage, operations)
 
-    @precondition(lambda self: latest(self.layout).segments)
+    @precondition(lambda self: len(latest(self.layout).segments) > 0)
     @rule(delta=deltas())
     def absorb_during_a_merge(self, delta: dict[str, Subscription | None]) -> None:
         machine = self

@@ -35,8 +35,8 @@ def _list(hits: list[tuple[list[int], int, list[int]]], dead: set[int], several:
             found.mask[i, event >> 6] |= np.uint64(1) << np.uint64(event & 63)
     is_dead = np.isin(np.arange(1000), list(dead)).astype(np.uint8)
     start = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    owners = Owners(start, np.array([word for words in lists for word in words], np.int32), is_dead)
-    return listed(found, len(hits), 0, 0, owners, bool(dead), FIRST, EVENTS)
+    dealt = Owners(start, np.array([word for words in lists for word in words], np.int32), is_dead)
+    return listed(found, len(hits), 0, 0, dealt, bool(dead), FIRST, EVENTS)
 
 
 @pytest.fixture

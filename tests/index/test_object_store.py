@@ -305,5 +305,5 @@ class RemoteMachine(IndexDirectoryMachine):
             shutil.rmtree(folder)
 
 
-class TestRemoteMachine(RemoteMachine.TestCase):  # type: ignore[misc]
+class TestRemoteMachine(RemoteMachine.TestCase):  # type: ignore[misc, valid-type]
     settings = settings(max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck))

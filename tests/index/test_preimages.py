@@ -39,9 +39,9 @@ def holds(expression: Expression, value: Value) -> bool:
     return matches(expression, Event({"a": (value,)}))
 
 
-def neighbours(bound: Number | None) -> list[Number]:
-    """Return the numbers of both types round a bound."""
-    if bound is None:
+def neighbours(bound: str | Number | None) -> list[Number]:
+    """Return the numbers of both types round a bound; a text has none."""
+    if bound is None or isinstance(bound, str):
         return []
     double, integer = float(bound), round(bound)
     near = (math.nextafter(double, -math.inf), double, math.nextafter(double, math.inf))

@@ -128,10 +128,10 @@ def test_combining_is_sorting(candidates: list[tuple[bytes, int, int, int]], top
     for e in range(4):
         ordered = sorted((-score, id_) for (id_, event), score in points.items() if event == e)[: top[e] or None]
         expected += [(e, id_, -negated, rank) for rank, (negated, id_) in enumerate(ordered, 1)]
-    columns = (found.event.tolist(), found.segment.tolist(), found.subscription.tolist())
+    places = (found.event.tolist(), found.segment.tolist(), found.subscription.tolist())
     assert [
         (e, members[k][o], s, r)
-        for e, k, o, s, r in zip(*columns, found.score.tolist(), found.rank.tolist(), strict=True)
+        for e, k, o, s, r in zip(*places, found.score.tolist(), found.rank.tolist(), strict=True)
     ] == expected
 
 
@@ -259,7 +259,7 @@ def test_what_dies_or_moves_during_a_merge_stays_dead_after_it(tmp_path: Path) -
     plan = MergePlan(tuple(entry.segment.name for entry in latest(tmp_path).segments))
 
     class Interrupted(OracleEngine):
-        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:
             publish(tmp_path, [wants("b", 7.0)], removed=["a", "e"])
             publish(tmp_path, removed=["f"])
             return dict(super().build(subscriptions))
@@ -276,7 +276,7 @@ def test_a_merge_whose_input_is_gone_changes_nothing(tmp_path: Path) -> None:
     names = [entry.segment.name for entry in latest(tmp_path).segments]
 
     class Outrun(OracleEngine):
-        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:
             assert merge(tmp_path, MergePlan((names[1], names[2])), ENGINE) == 2
             return dict(super().build(subscriptions))
 
@@ -300,7 +300,7 @@ def test_everything_that_dies_during_a_merge_leaves_no_segment(tmp_path: Path) -
     plan = MergePlan(tuple(entry.segment.name for entry in latest(tmp_path).segments))
 
     class Interrupted(OracleEngine):
-        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+        def build(self, subscriptions: Sequence[Subscription]) -> dict[str, np.ndarray]:
             publish(tmp_path, removed=["a", "b"])
             return dict(super().build(subscriptions))
 

@@ -22,7 +22,8 @@ def dictionary(keys: list[Key]) -> Dictionary:
 
 
 def find(held: Dictionary, keys: list[Key]) -> list[int]:
-    return held.find(np.array([tag for tag, _ in keys], np.int32), ByteRows.of([key for _, key in keys])).tolist()
+    tags, contents = np.array([tag for tag, _ in keys], np.int32), ByteRows.of([key for _, key in keys])
+    return [int(term) for term in held.find(tags, contents)]
 
 
 @given(values(), values())

@@ -29,7 +29,7 @@ def found(listed: list[set[str]], asked: list[tuple[str, int]], long: int = LONG
     group.flags.writeable = False
     needles = ByteRows.of([key for _, key in keys])
     of_text = np.array([g for _, g in asked], np.int64)
-    first, stop = (np.searchsorted(group, of_text, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    first, stop = (np.searchsorted(group, of_text, side=side) for side in ("left", "right"))
     haystacks = ByteRows.of([b"b" + text.encode() for text, _ in asked])
     place, needle = find_needles(haystacks, 1, first, stop, needles, parents(group, needles), long)
     pairs = list(zip(place.tolist(), needle.tolist(), strict=True))

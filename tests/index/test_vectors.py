@@ -71,7 +71,7 @@ def turn_square(lanes, square):  # type: ignore[no-untyped-def]
 def copy_stretches(values, cuts, out, begin):  # type: ignore[no-untyped-def]
     """Copy the values up to each cut to a stretch of ``out``, each 7 behind the one before; return the end."""
     for i in range(len(cuts)):
-        write_past(values, cuts[i], out, begin)  # type: ignore[no-untyped-call]
+        write_past(values, cuts[i], out, begin)
         begin += cuts[i] + 7
     return begin
 
@@ -85,7 +85,7 @@ def copy_by_lines(values, cuts, room, out, begin):  # type: ignore[no-untyped-de
             room[n] = values[taken]
             n, taken = n + 1, taken + 1
         n, begin = write_lines(room, n, out, begin)  # type: ignore[no-untyped-call]
-    write_past(room, n, out, begin)  # type: ignore[no-untyped-call]
+    write_past(room, n, out, begin)  # type: ignore[arg-type]
     return begin + n
 
 
@@ -93,7 +93,7 @@ def copy_by_lines(values, cuts, room, out, begin):  # type: ignore[no-untyped-de
 def spread_rows(lanes, squares, turned, word):  # type: ignore[no-untyped-def]
     """Write all rows of eight squares."""
     for row in range(64):
-        spread_row(lanes, squares, row, turned, word)  # type: ignore[no-untyped-call]
+        spread_row(lanes, squares, row, turned, word)
 
 
 def _check_selected(kind: type[np.int32] | type[np.int64], words: list[int]) -> None:

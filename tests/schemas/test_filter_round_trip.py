@@ -85,7 +85,7 @@ def _renamed(attribute: Attribute, name: str) -> Attribute:
 @st.composite
 def leaves(draw: st.DrawFn) -> Expression:
     """Leaves of every kind with unusual names, and texts with every sign that means something in a filter."""
-    kind = draw(st.sampled_from((strategies.leaves, rich_leaves, weighted_leaves, textual_leaves)))
+    kind: Any = draw(st.sampled_from((strategies.leaves, rich_leaves, weighted_leaves, textual_leaves)))
     return renamed(draw(kind()), draw(names()))
 
 

@@ -192,6 +192,13 @@ def test_the_page_says_what_comes_out() -> None:
     assert len(said) == 2
 
 
+NO_LEAST: list[tuple[Any, dict[str, Any]]] = [
+    *(("garbage", {}), ("-1", {}), ("9" * 5000, {}), (1, {"must": {"match_all": {}}}), (None, {}), (-1, {})),
+    *(("0000000001", {"should": {"match_all": {}}}), ("1\n", {"should": {"match_all": {}}})),
+    *((True, {"should": {"match_all": {}}}), (1.0, {"should": {"match_all": {}}}), ([1], {})),
+]
+"""Numbers of branches that no bool query with these clauses can ask for."""
+
 REFUSED: list[tuple[Any, Any, str, str]] = [
     (from_event_pattern, {}, "$", "empty"),
     (from_event_pattern, {"a": {}}, "$.a", "empty"),
@@ -262,11 +269,7 @@ REFUSED: list[tuple[Any, Any, str, str]] = [
     (from_bool_query, {"match_none": {"boost": 1}}, "$.match_none", "boost"),
     *(
         (from_bool_query, {"bool": {"minimum_should_match": least, **clauses}}, "$.bool", "number of branches")
-        for least, clauses in [
-            *(("garbage", {}), ("-1", {}), ("9" * 5000, {}), (1, {"must": {"match_all": {}}}), (None, {}), (-1, {})),
-            *(("0000000001", {"should": {"match_all": {}}}), ("1\n", {"should": {"match_all": {}}})),
-            *((True, {"should": {"match_all": {}}}), (1.0, {"should": {"match_all": {}}}), ([1], {})),
-        ]
+        for least, clauses in NO_LEAST
     ),
     *(
         (from_bool_query, {"match": {"a": {"query": "x", "operator": operator}}}, "$.match.a", said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cmp_to_key
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,8 +33,8 @@ def versions(draw: st.DrawFn) -> str:
     return text
 
 
-def sign(a: object, b: object) -> int:
-    return (a > b) - (a < b)  # type: ignore[operator]
+def sign(a: Any, b: Any) -> int:
+    return int(a > b) - int(a < b)
 
 
 def compare(a: str, b: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from unittest import mock
 
 from typer.testing import CliRunner, Result
@@ -44,7 +44,7 @@ def in_process(*arguments: str, stdin: str = "", **environment: str) -> Result:
         return CliRunner().invoke(app, arguments, input=stdin, env=environment)
 
 
-def together(calls: Iterable[Sequence[str]], **options: str) -> Iterator[tuple[str, subprocess.CompletedProcess[str]]]:
+def together(calls: Iterable[Sequence[str]], **options: Any) -> Iterator[tuple[str, subprocess.CompletedProcess[str]]]:
     """Run several command lines side by side, since most of a run is the interpreter's start."""
     calls = list(calls)
     with ThreadPoolExecutor(4) as pool:

@@ -35,7 +35,7 @@ def test_a_letter_fits_and_is_whole_or_says_what_was_cut(
     letter = DeadLetter(before[0], before[1], "event.json", "m" * message, "events", 3, 12345)
     *after, headers = dead_letter_record(letter, limit)
     assert _size(after[0], after[1], headers) <= limit
-    named = dict(headers)
+    named: dict[str, Any] = dict(headers)
     assert named["tocsin.reason"] == b"event.json"
     assert (named["tocsin.partition"], named["tocsin.offset"]) == (b"3", b"12345")
     assert (b"m" * message).startswith(named["tocsin.message"])

@@ -45,7 +45,7 @@ def test_our_producers_put_a_key_where_the_job_looks_for_it(broker: Any, name: A
     topic = f"partitioner-{name}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
-    found: dict[bytes, int] = {}
+    found: dict[Any, Any] = {}
     producer = Producer(clients.producer(settings))
     for key in KEYS:
         producer.produce(topic, b"", key, on_delivery=lambda _, sent: found.update({sent.key(): sent.partition()}))

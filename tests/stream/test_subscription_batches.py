@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ from stream.worker_pass import WorkerFunction
 from tests.stream.worker_records import absorb_task, records
 
 Commit = Callable[[Sequence[pa.RecordBatch], Offsets], None]
-Partition = pa.RecordBatch | pa.Table
+Partition: TypeAlias = pa.RecordBatch | pa.Table
 
 
 class Frame:

@@ -29,7 +29,7 @@ def compiled() -> set[str]:
     from numba.core.dispatcher import Dispatcher
 
     return {
-        f"{kernel.__module__}.{kernel.__qualname__} {signature}"
+        f"{kernel.__module__}.{kernel.py_func.__qualname__} {signature}"
         for name, module in list(sys.modules.items())
         if name.startswith("index.")
         for kernel in vars(module).values()
