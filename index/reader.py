@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import msgspec
@@ -50,8 +51,11 @@ class LiveSegment:
     segment: Segment
     matcher: Matcher
     dead: Ordinals
-    bounded: BoundedMatcher | None
-    """The matcher, if it is one."""
+
+    @cached_property
+    def bounded(self) -> BoundedMatcher | None:
+        """The matcher, if it is one; to find out takes 30 µs, too long for each match."""
+        return self.matcher if isinstance(self.matcher, BoundedMatcher) else None
 
     def subscription(self, id_: ByteRows) -> Subscription | None:
         """Return the subscription with this id (one row), or None when it is not here or dead."""
@@ -225,11 +229,10 @@ class IndexReader:
         if before is None:
             segment = self._cache.get(entry)
             matcher = self._engine(segment).open(segment.parts)
-            bounded = matcher if isinstance(matcher, BoundedMatcher) else None  # takes 30 µs, too long for each match
         else:
-            segment, matcher, bounded = before.segment, before.matcher, before.bounded
+            segment, matcher = before.segment, before.matcher
             segment.expect(entry.segment)
-        return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry), bounded)
+        return LiveSegment(entry, segment, matcher, read_dead(self._layout, entry))
 
     def _engine(self, segment: Segment) -> Engine:
         if segment.engine not in self._engines:
