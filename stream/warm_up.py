@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from index.block.ranking import HEAP_MOST
 from index.byte_rows import ByteRows
 from index.engines import engine_named
 from index.event_block import EventBlock
@@ -64,6 +65,9 @@ MONTHS, LEVELS = 12, 90
 LEVELS_MET = (5, 15, 40)
 """How many of a month's subscriptions an event meets: a few, some and many matches are written by different kernels."""
 
+TOPS = (2, HEAP_MOST + 1)
+"""The best that events want there: few are held otherwise than many."""
+
 TOPICS, ALIKE = 20, 70
 """So many subscriptions ask for each topic: events that share few of their matches list and sort them by themselves."""
 
@@ -104,7 +108,7 @@ def _match_sorted(index: str) -> None:
     """Match blocks of several chunks, sorted by month or of one month, with few matches an event, some and many."""
     levels = (_levels(i % MONTHS, i // MONTHS) for i in range(MONTHS * LEVELS))
     snapshot = _published(index, [*map(parse_filter, SCORED), *levels])
-    kinds = [*((level, 0) for level in LEVELS_MET), (LEVELS_MET[0], 2)]
+    kinds = [*((level, 0) for level in LEVELS_MET), *((LEVELS_MET[0], top) for top in TOPS)]
     for (level, top), (events, months) in product(kinds, ((SORTED, MONTHS), (LONG, 1))):
         snapshot.match(_block([{"m": (i % months,), "k": (level,)} for i in range(events)], top))
 
