@@ -61,7 +61,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 def drawn(rows: Sequence[Row]) -> None:
     """Draw milliseconds an event over subscriptions, both by powers of ten."""
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    figure, axes = pyplot.subplots(figsize=(6.5, 4.5))
     sizes = [row.size for row in rows]
     for field, label, colour, style in (
         ("alone", "best 10, one event alone", "tab:green", "-"),
@@ -72,7 +72,9 @@ def drawn(rows: Sequence[Row]) -> None:
     ):
         axes.plot(sizes, [getattr(row, field) for row in rows], style, marker="o", color=colour, label=label)
     axes.set(xscale="log", yscale="log", xlabel="subscriptions", ylabel="ms an event, one thread")
-    axes.grid(which="both", alpha=0.25)
-    axes.legend()
+    axes.set_xticks(sizes, [f"{size / 1e6:g} M" for size in sizes])
+    axes.minorticks_off()
+    axes.grid(alpha=0.25)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0))
     figure.suptitle("Advertising contracts with bids, in segments of 2.5 million")
     save(figure, PICTURE)
