@@ -17,6 +17,7 @@ from index.block.spans import Words
 from index.byte_rows import ByteRows
 from index.engine import Parts
 from index.event_block import EventBlock
+from index.floors import Floors
 from index.found import combine
 from index.matches import MatchRows
 from index.oracle import match_subscription
@@ -173,17 +174,18 @@ class _Trial:
             yield Difference(f"candidates, W = {words}", e, o, None, int(self.table.points[o, e]))
 
     def _segments(self, words: Words | None) -> Iterator[Difference]:
-        """Several segments, each with dead of its own, and their answers merged."""
+        """Several segments, each with dead of its own and the floor of those before it, and their answers merged."""
         count = self.chance.choice((2, 3, 5))
         place = [self.chance.randrange(count) for _ in self.population]
         order, block = self._block(limited=self.chance.random() < 0.5)
         members = [[o for o, at in enumerate(place) if at == segment] for segment in range(count)]
         buried = [self._dead(len(own)) for own in members]
         engine = BlockEngine(words)
-        matches, ids = [], []
+        matches, ids, floors = [], [], Floors(block.top)
         for own, dead in zip(members, buried, strict=True):
             matcher = engine.open(engine.build([self.population[o] for o in own]))
-            matches.append(matcher.match(block, np.array(dead, np.uint32) if dead else None))
+            matches.append(matcher.match(block, np.array(dead, np.uint32) if dead else None, floor=floors.points))
+            floors.learn(matches[-1])
             ids.append(ByteRows.of([self.population[o].id.encode() for o in own]))
         merged = combine(block.top, matches, ids)
         ordinals = [members[s][o] for s, o in zip(merged.segment.tolist(), merged.subscription.tolist(), strict=True)]
