@@ -184,7 +184,7 @@ class _Trial:
         matches, ids, floors = [], [], Floors(block.top)
         for own, dead in zip(members, buried, strict=True):
             matcher = engine.open(engine.build([self.population[o] for o in own]))
-            matches.append(matcher.match(block, np.array(dead, np.uint32) if dead else None, floor=floors.points))
+            matches.append(matcher.match(block, np.array(dead, np.uint32) if dead else None, None, floors.points))
             floors.learn(matches[-1])
             ids.append(ByteRows.of([self.population[o].id.encode() for o in own]))
         merged = combine(block.top, matches, ids)
