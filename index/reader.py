@@ -113,7 +113,9 @@ class Snapshot:
         """
         matches: dict[int, Matches] = {}
         floors = Floors(block.top)
-        for k in self._largest_first:
+        for place, k in enumerate(self._largest_first):
+            if place:
+                floors.learn(matches[self._largest_first[place - 1]])
             live = self.segments[k]
             dead = live.dead if len(live.dead) else None
             if live.bounded is not None:
@@ -121,7 +123,6 @@ class Snapshot:
                 most = None if most is None else most - len(matches[k])
             else:
                 matches[k] = live.matcher.match(block, dead)
-            floors.learn(matches[k])
         by_segment = [matches[k] for k in range(len(self.segments))]
         return combine(block.top, by_segment, [live.segment.rows.ids for live in self.segments])
 

@@ -121,8 +121,7 @@ class BlockMatcher:
         for span in cut:
             marked = self._mark(view, span)
             for tier in range(len(self.postings.tier_bound)):
-                everyone = _EVERYONE[: span.words]
-                yield view.order.event[span.first : span.stop], marked, self._pick(marked, span, tier, everyone)
+                yield view.order.event[span.first : span.stop], marked, self._pick(marked, span, tier)
             self._memory.end(marked.chunk, marked.touched)
 
     def _view(self, block: EventBlock) -> tuple[View, list[Span]]:
@@ -190,35 +189,24 @@ class BlockMatcher:
             entries.weigh(span.first, span.stop - span.first, view.entries, self.postings.row_attribute, memory.weight)
         return Marked(chunk, touched, memory)
 
-    def _pick(self, marked: Marked, span: Span, tier: int, alive: npt.NDArray[np.uint64], listed: int = 0) -> int:
-        """List the groups of a tier that alive events reach, behind those that are listed; return how many are then."""
-        chunk, memory, postings = marked.chunk, marked.memory, self.postings
-        groups = walk.pick(
+    def _pick(self, marked: Marked, span: Span, tier: int, listed: int = 0) -> int:
+        """List the groups of a tier that any event reaches, behind those that are listed; return how many are then."""
+        chunk, memory = marked.chunk, marked.memory
+        groups = walk.pick_tier(
             (0,) * span.words,
             self._memory.touched,
             marked.touched,
+            self._memory.visited,
             tier,
-            alive,
+            _EVERYONE[: span.words],
             chunk.masks,
-            postings,
+            chunk.epoch,
+            self.postings,
             memory.live_group,
             memory.live_row,
             listed,
         )
-        if tier > 0:
-            return int(groups)
-        return int(
-            walk.pick_shared(
-                self._memory.touched,
-                marked.touched,
-                postings,
-                self._memory.visited,
-                chunk.epoch,
-                memory.live_group,
-                memory.live_row,
-                groups,
-            )
-        )
+        return int(groups)
 
     def _scene(self, view: View, span: Span, marked: Marked) -> Scene:
         arrays = self._rows, self.postings, self._scores
@@ -227,13 +215,12 @@ class BlockMatcher:
     def _all(self, view: View, span: Span) -> list[Part]:
         """Return all matches of a span."""
         marked, found = self._mark(view, span), self._memory.found(span.words)
-        everyone = _EVERYONE[: span.words]
         plain = view.entries.plain[span.first : span.stop]
         collected = Collected(span.first, plain, span.words, self._owners, self._dead_marks.some, self._expected)
         scene = self._scene(view, span, marked)
         groups = 0
         for tier in range(len(self.postings.tier_bound)):
-            groups = self._pick(marked, span, tier, everyone, groups)
+            groups = self._pick(marked, span, tier, groups)
         # one call for all tiers: to hand over so many arrays takes as long as hundreds of records
         cursor = np.array([0, -1, 0])
         while cursor[0] < groups:

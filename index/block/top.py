@@ -19,7 +19,7 @@ from index.block.ranking import is_outdone, need_floors, offer, too_late
 from index.block.records import FOUND, LONG_GROUP, many, one, place_of, screen, unrefused
 from index.block.score_programs import clause_points
 from index.block.surplus import is_exact, limits
-from index.block.walk import pick, pick_shared
+from index.block.walk import pick_tier
 from index.kernel import inlined, kernel
 from schemas.values import SCORE_SCALE
 
@@ -46,11 +46,8 @@ def find(lanes, scene, floor, touched, n, visited, alive_, best):  # type: ignor
     for tier in range(len(postings.tier_bound)):
         if not alive(best.need, postings.tier_bound[tier], alive_):
             return
-        groups = pick(
-            lanes, touched, n, tier, alive_, chunk.masks, postings, memory.live_group, memory.live_row, np.int64(0)
-        )
-        if tier == 0:
-            groups = pick_shared(touched, n, postings, visited, chunk.epoch, memory.live_group, memory.live_row, groups)
+        lists = memory.live_group, memory.live_row
+        groups = pick_tier(lanes, touched, n, visited, tier, alive_, chunk.masks, chunk.epoch, postings, *lists, 0)
         rank(lanes, scene, groups, alive_, best)
 
 

@@ -35,6 +35,13 @@ _FETCHED = 256
 
 
 @kernel
+def pick_tier(lanes, touched, n, visited, tier, alive, masks, epoch, postings, live_group, live_row, end):  # type: ignore[no-untyped-def]
+    """Append what `pick` does, and behind the first tier's groups the shared ones; return the new end."""
+    end = pick(lanes, touched, n, tier, alive, masks, postings, live_group, live_row, np.int64(end))
+    return pick_shared(touched, n, postings, visited, epoch, live_group, live_row, end) if tier == 0 else end
+
+
+@kernel
 def pick(lanes, touched, n, tier, alive, masks, postings, live_group, live_row, end):  # type: ignore[no-untyped-def]
     """Append the groups of a tier that alive events reach, with the rows they are posted under; return the new end."""
     first = tier * (len(postings.shared_start) - 1)
