@@ -25,9 +25,7 @@ _string = msgspec.json.Encoder().encode
 
 def records(seed: int, first: int, count: int, text: bool) -> Iterator[Record]:
     """Return ``count`` records of a slice, which begins with number ``first``."""
-    ads = Ads(seed * 1_000_000 + first // SLICE)
-    ads.__dict__["catalogue"] = _stock(seed).catalogue
-    columns = ads.columns(SLICE)
+    columns = Ads.slice_of(seed, first // SLICE).columns(SLICE)
     leaves = _leaf_texts(seed, text)
     joined = _text if text else _tree
     code = (2 * columns.leaf + columns.negated).tolist()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -30,7 +30,7 @@ from benchmarks.command import count, parser, run
 from benchmarks.growth_report import FILE, Row, drawn, table
 from benchmarks.kept import require_folder, write_json
 from benchmarks.timing import Stopwatch, fastest, keep_memory
-from benchmarks.workloads.ads import Ads
+from benchmarks.workloads.ads import Ads, slice_seed
 from benchmarks.workloads.draws import stream
 from index.block.engine import BlockEngine
 from index.event_block import EventBlock
@@ -70,7 +70,7 @@ def main() -> None:
         segments = _grown(folder, sizes[-1] // options.segment, options.segment, options.processes)
         writer, rows = IndexWriter(folder), list[Row]()
         for before, size in pairwise([0, *sizes]):
-            parts = [next(segments) for _ in range((size - before) // options.segment)]
+            parts = segments[before // options.segment : size // options.segment]
             rows.append(_measured(folder, writer.publish(parts, [], {}), size, options.events))
             console.print(table(rows[-1:]))
     console.print(table(rows))
@@ -78,25 +78,23 @@ def main() -> None:
     drawn(rows)
 
 
-def _grown(folder: str, parts: int, size: int, processes: int) -> Iterator[SegmentInfo]:
-    """Yield the segments, all of which are written first: what is measured has the machine for itself."""
+def _grown(folder: str, parts: int, size: int, processes: int) -> list[SegmentInfo]:
+    """Return the segments, all of them written: what is measured has the machine for itself."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             built = pool.map(_segment, [folder] * parts, range(parts), [size] * parts)
-            found = list(track(built, "writing segments", parts, console=Console(stderr=True)))
+            return list(track(built, "writing segments", parts, console=Console(stderr=True)))
         except BaseException:  # Ctrl-C as well: nobody waits for what is being built
             for child in psutil.Process().children():
                 child.kill()
             raise
-    yield from found
 
 
 def _segment(folder: str, part: int, size: int) -> SegmentInfo:
     """Write one segment: contracts of a seed of its own, from the stock of lists that all share."""
-    ads = Ads(SEED * 1_000_000 + part)
-    ads.__dict__["catalogue"] = Ads(SEED).catalogue
-    bids = stream(SEED * 1_000_000 + part, "bids").random(size).round(6).tolist()
+    ads = Ads.slice_of(SEED, part)
+    bids = stream(slice_seed(SEED, part), "bids").random(size).round(6).tolist()
     with no_garbage_collection():
         contracts = [
             msgspec.structs.replace(each, id=f"s{number:09d}", priority=bid)

@@ -38,23 +38,23 @@ class Row(msgspec.Struct):
     """Gigabytes of the process when all has been matched, with the pages of the index that it has touched."""
 
 
-LINES = {
-    "segments": "{0.segments}",
-    "bytes on disk, each": "{0.bytes:.0f}",
-    "opened in, s": "{0.open_seconds:.2f}",
-    "best 10": "{0.best_10:.3f}",
-    "... each segment by itself": "{0.apart_10:.3f}",
-    "best 100": "{0.best_100:.3f}",
-    "... each segment by itself ": "{0.apart_100:.3f}",
-    "best 10, one event alone": "{0.alone:.2f}",
-    "memory, GB": "{0.memory:.1f}",
-}
+LINES = (
+    ("segments", "{0.segments}"),
+    ("bytes on disk, each", "{0.bytes:.0f}"),
+    ("opened in, s", "{0.open_seconds:.2f}"),
+    ("best 10", "{0.best_10:.3f}"),
+    ("... each segment by itself", "{0.apart_10:.3f}"),
+    ("best 100", "{0.best_100:.3f}"),
+    ("... each segment by itself", "{0.apart_100:.3f}"),
+    ("best 10, one event alone", "{0.alone:.2f}"),
+    ("memory, GB", "{0.memory:.1f}"),
+)
 
 
 def table(rows: Sequence[Row]) -> Table:
     """Return the table, a column a size; times are milliseconds an event."""
     found = Table("subscriptions", *(f"{row.size:,}" for row in rows))
-    for name, form in LINES.items():
+    for name, form in LINES:
         found.add_row(name, *(form.format(row) for row in rows))
     return found
 

@@ -7,7 +7,7 @@ and a contract's conjunctions repeat parts of each other.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ class Catalogue(NamedTuple):
         return [f"v{number}" for number in range(_MOST_VALUES)]
 
 
+@cache
 def catalogue(seed: int) -> Catalogue:
     """Draw the stock: popular attributes have up to 200 lists, others three; a list has three values on average."""
     rng = stream(seed, "catalogue")
@@ -68,6 +69,11 @@ def catalogue(seed: int) -> Catalogue:
         np.concatenate([*listed, months]),
     )
     return Catalogue(share, values, leaves, starts(lists))
+
+
+def slice_seed(seed: int, number: int) -> int:
+    """Return the seed of a slice."""
+    return seed * 1_000_000 + number
 
 
 class Ads:
@@ -104,6 +110,13 @@ class Ads:
         self._months = months
         self._dimension = dimension
         self.name = "ads" if weighting is None else f"ads-{weighting}"
+
+    @classmethod
+    def slice_of(cls, seed: int, number: int) -> Ads:
+        """Return contracts that a seed of their own draws from the stock of lists of ``seed``, as all its slices do."""
+        ads = cls(slice_seed(seed, number))
+        ads.__dict__["catalogue"] = catalogue(seed)
+        return ads
 
     @cached_property
     def catalogue(self) -> Catalogue:
